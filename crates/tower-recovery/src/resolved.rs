@@ -16,18 +16,12 @@ pub struct Resolved<Handle> {
 impl<Handle> Resolved<Handle> {
     /// Pairs a handle with the identity it points to.
     pub fn new(identity: impl Into<Identity>, handle: Handle) -> Self {
-        Self {
-            identity: identity.into(),
-            handle,
-        }
+        Self { identity: identity.into(), handle }
     }
 
     /// Keeps the identity and makes another handle of this one, as a resolver does that turns addresses into clients.
     pub fn map<Other>(self, make: impl FnOnce(Handle) -> Other) -> Resolved<Other> {
-        Resolved {
-            identity: self.identity,
-            handle: make(self.handle),
-        }
+        Resolved { identity: self.identity, handle: make(self.handle) }
     }
 }
 

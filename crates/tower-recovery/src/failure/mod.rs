@@ -1,0 +1,217 @@
+//! [`Failure`], the one error that leaves every layer.
+
+mod known;
+mod recover;
+mod slot;
+#[cfg(test)]
+mod tests;
+
+use std::{error::Error, fmt};
+
+use tower::BoxError;
+
+use self::slot::Slot;
+use crate::{Delivery, Lease, NotReady, Verdict, sources};
+
+/// The one error that leaves every layer: what happened, and what it proves about the request.
+///
+/// The original error stands behind [`source`](Error::source) and can be downcast. A `Failure` is `Send + Sync` whatever
+/// request or response it carries, so it passes through `tower::buffer` and any other layer that boxes errors.
+///
+/// # Examples
+///
+/// ```
+/// use std::io;
+/// use tower_recovery::{Delivery, Failure, Verdict};
+///
+/// let refused = io::Error::from(io::ErrorKind::ConnectionRefused);
+/// let failure = Failure::new(Verdict::never_sent().stale(), refused);
+///
+/// assert_eq!(failure.delivery(), Some(Delivery::NeverSent));
+/// assert_eq!(failure.find::<io::Error>().unwrap().kind(), io::ErrorKind::ConnectionRefused);
+/// ```
+pub struct Failure(Box<Details>);
+
+/// Boxed, so that a `Result` with a `Failure` stays one pointer wide on the happy path.
+struct Details {
+    verdict: Verdict,
+    attempts: u32,
+    exhausted: bool,
+    unsent: Slot,
+    response: Slot,
+    lease: Option<Lease>,
+    source: Option<BoxError>,
+}
+
+impl Details {
+    fn of(verdict: Verdict) -> Self {
+        Self {
+            verdict,
+            attempts: 1,
+            exhausted: false,
+            unsent: Slot::empty(),
+            response: Slot::empty(),
+            lease: None,
+            source: None,
+        }
+    }
+}
+
+impl Failure {
+    /// A failure with the error that caused it.
+    pub fn new(verdict: Verdict, source: impl Into<BoxError>) -> Self {
+        Self(Box::new(Details { source: Some(source.into()), ..Details::of(verdict) }))
+    }
+
+    /// A failure that is a response: one that refuses, or one that says that the handle is stale.
+    ///
+    /// The response comes out again through [`take_response`](Self::take_response).
+    pub fn from_response<Response: Send + 'static>(verdict: Verdict, response: Response) -> Self {
+        Self(Box::new(Details { response: Slot::holding(response), ..Details::of(verdict) }))
+    }
+
+    /// An error of somebody's `poll_ready`: nothing was sent, and the instance is to be replaced.
+    pub(crate) fn not_ready(error: impl Into<BoxError>) -> Self {
+        match error.into().downcast::<Self>() {
+            Ok(failure) => *failure,
+            Err(error) => Self::new(NotReady::VERDICT, NotReady::new(error)),
+        }
+    }
+
+    /// Hands the unsent request back to whoever may send it again.
+    ///
+    /// It must be the request as the layers above gave it, not as a handle rewrote it for its own address.
+    #[must_use]
+    pub fn with_unsent<Request: Send + 'static>(mut self, request: Request) -> Self {
+        self.0.unsent = Slot::holding(request);
+        self
+    }
+
+    /// The same, for a request whose type was erased already.
+    #[must_use]
+    pub fn with_unsent_erased(mut self, request: Box<dyn std::any::Any + Send>) -> Self {
+        self.0.unsent = Slot::holding_erased(request);
+        self
+    }
+
+    /// What is proven about the request. Over several attempts of one call it speaks of them all: `MaybeSent` if one of them may have executed.
+    ///
+    /// `None` is an error that nothing recognised.
+    #[must_use]
+    pub fn delivery(&self) -> Option<Delivery> {
+        self.0.verdict.delivery()
+    }
+
+    /// Delivery, permanence and staleness in one value.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        self.0.verdict
+    }
+
+    /// Whether the same input will fail the same way.
+    #[must_use]
+    pub fn is_permanent(&self) -> bool {
+        self.0.verdict.is_permanent()
+    }
+
+    /// Whether the failure indicts the handle.
+    #[must_use]
+    pub fn is_stale(&self) -> bool {
+        self.0.verdict.is_stale()
+    }
+
+    /// How many attempts this call has spent, one at the least.
+    #[must_use]
+    pub fn attempts(&self) -> u32 {
+        self.0.attempts
+    }
+
+    /// Whether a retry layer below has spent what it had: an outer retry must stop.
+    #[must_use]
+    pub fn is_exhausted(&self) -> bool {
+        self.0.exhausted
+    }
+
+    /// Takes the request that was not sent, if the failure holds one of this type. The second call gets `None`.
+    #[must_use]
+    pub fn take_unsent<Request: 'static>(&self) -> Option<Request> {
+        self.0.unsent.take()
+    }
+
+    /// Takes the response that this failure is, if it holds one of this type. The second call gets `None`.
+    #[must_use]
+    pub fn take_response<Response: 'static>(&self) -> Option<Response> {
+        self.0.response.take()
+    }
+
+    /// The lease of the handle on which the attempt ran, once a [`Reresolve`](crate::reresolve::Reresolve) has seen the failure.
+    #[must_use]
+    pub fn lease(&self) -> Option<&Lease> {
+        self.0.lease.as_ref()
+    }
+
+    /// The first error of this type along the chain of sources.
+    #[must_use]
+    pub fn find<Wanted: Error + 'static>(&self) -> Option<&Wanted> {
+        sources(self.source()?).find_map(|error| error.downcast_ref())
+    }
+
+    /// The original error.
+    #[must_use]
+    pub fn into_source(self) -> Option<BoxError> {
+        self.0.source
+    }
+
+    pub(crate) fn set_verdict(&mut self, verdict: Verdict) {
+        self.0.verdict = verdict;
+    }
+
+    pub(crate) fn set_attempts(&mut self, attempts: u32) {
+        self.0.attempts = attempts;
+    }
+
+    pub(crate) fn set_exhausted(&mut self) {
+        self.0.exhausted = true;
+    }
+
+    pub(crate) fn set_lease(&mut self, lease: Lease) {
+        self.0.lease = Some(lease);
+    }
+}
+
+impl Error for Failure {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source.as_deref().map(|error| error as &(dyn Error + 'static))
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self.delivery() {
+            Some(Delivery::NeverSent) => "the request was never sent",
+            Some(Delivery::Refused) => "the peer refused the request unprocessed",
+            Some(Delivery::MaybeSent) => "the request may have been executed",
+            Some(Delivery::Answered) => "the request was answered",
+            None => "the call failed",
+        })?;
+        match self.attempts() {
+            1 => Ok(()),
+            attempts => write!(formatter, " ({attempts} attempts)"),
+        }
+    }
+}
+
+/// Without request and response: payloads are never logged.
+impl fmt::Debug for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Failure")
+            .field("delivery", &self.delivery())
+            .field("permanent", &self.is_permanent())
+            .field("stale", &self.is_stale())
+            .field("attempts", &self.attempts())
+            .field("exhausted", &self.is_exhausted())
+            .field("source", &self.0.source)
+            .finish_non_exhaustive()
+    }
+}

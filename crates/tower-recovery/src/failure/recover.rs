@@ -1,0 +1,60 @@
+//! Finding a [`Failure`] again after foreign layers have boxed or wrapped it.
+
+use std::error::Error;
+
+use tower::BoxError;
+
+use super::{Details, Failure, known};
+use crate::{Verdict, sources};
+
+impl Failure {
+    /// Finds the failure in an error that passed through foreign layers.
+    ///
+    /// At the top it is unboxed as it is. Deeper in the chain of sources its knowledge is carried over, its request and
+    /// response are taken, and the outer error stays as the source. tower's own errors (`Elapsed`, `Overloaded`, buffer's `ServiceError`
+    /// and `Closed`) are known wherever they stand. Any other error is kept as the source of a failure without a delivery.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tower::timeout::error::Elapsed;
+    /// use tower_recovery::{Delivery, Failure};
+    ///
+    /// let timed_out = Failure::recover(Box::new(Elapsed::new()));
+    /// assert_eq!(timed_out.delivery(), Some(Delivery::MaybeSent));
+    ///
+    /// let foreign = Failure::recover("somebody else's".into());
+    /// assert_eq!(foreign.delivery(), None);
+    /// ```
+    #[must_use]
+    pub fn recover(error: BoxError) -> Self {
+        let error = match error.downcast::<Self>() {
+            Ok(failure) => return *failure,
+            Err(error) => error,
+        };
+        let mut details = along_sources(error.as_ref()).unwrap_or_else(|| Details::of(Verdict::unrecognised()));
+        details.source = Some(error);
+        Self(Box::new(details))
+    }
+}
+
+/// The outermost link that says something decides: what lies below it was already weighed by whoever made that link.
+fn along_sources(error: &(dyn Error + 'static)) -> Option<Details> {
+    sources(error).find_map(|link| match link.downcast_ref::<Failure>() {
+        Some(failure) => Some(Details::emptying(&failure.0)),
+        None => known::recognise(link).map(Details::of),
+    })
+}
+
+impl Details {
+    fn emptying(wrapped: &Self) -> Self {
+        Self {
+            attempts: wrapped.attempts,
+            exhausted: wrapped.exhausted,
+            unsent: wrapped.unsent.empty_out(),
+            response: wrapped.response.empty_out(),
+            lease: wrapped.lease.clone(),
+            ..Self::of(wrapped.verdict)
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! [`HandleCache`]: the handle that a registry gave for a name, shared by every clone of a stack.
+
+mod acquire;
+mod builder;
+mod flight;
+mod floor;
+mod generation;
+mod resolve_error;
+mod resolver;
+mod shared;
+mod state;
+
+use std::{fmt, sync::Arc};
+
+use tower::BoxError;
+use tower_service::Service;
+
+pub(crate) use self::shared::Shared;
+pub use self::{acquire::Acquire, builder::HandleCacheBuilder, generation::Generation, resolve_error::ResolveError};
+use crate::{Lease, Resolved, lease::Issuer};
+
+/// The handle that a registry gave for a name, with the resolver that gives the next one.
+///
+/// All clones share it. A failure that indicts the handle evicts it by its [`Generation`], and the next caller
+/// resolves the name again: once, however many callers wait.
+///
+/// # Examples
+///
+/// ```
+/// use std::convert::Infallible;
+/// use tower::service_fn;
+/// use tower_recovery::{HandleCache, Resolved};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+/// // A resolver is any tower service from a name to `Resolved`; a handle is whatever serves the calls.
+/// let resolver = service_fn(|name: &'static str| async move {
+///     Ok::<_, Infallible>(Resolved::new(format!("{name}@10.0.0.7"), "a client of 10.0.0.7"))
+/// });
+/// let cache = HandleCache::builder(resolver, "artifact-manager").named("artifact manager service proxy").build();
+///
+/// let held = cache.acquire().await?;
+/// assert_eq!(held.lease.identity().as_str(), "artifact-manager@10.0.0.7");
+///
+/// assert!(held.lease.indict(), "it was live, and is evicted");
+/// assert!(!held.lease.indict(), "a late failure of an old generation evicts nothing");
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Concurrent calls
+///
+/// Callers that find no handle share one resolve. It needs no task of its own: the callers drive it, it survives the dropping
+/// of any of them, and it ends when the last one has gone. A resolve that fails gives each of them the same [`ResolveError`],
+/// is not remembered, and the next call tries again, after a pause that grows while resolving does not help.
+///
+/// # Panics
+///
+/// A resolver that panics is a [`ResolveError::Panicked`] for those who wait for it. No panic crosses to another caller.
+pub struct HandleCache<Handle> {
+    shared: Arc<Shared<Handle>>,
+}
+
+/// A handle in use: what to call, and the lease to indict it by.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Held<Handle> {
+    /// The service to call.
+    pub handle: Handle,
+    /// The hold on its generation.
+    pub lease: Lease,
+}
+
+impl<Handle: Clone + Send + 'static> HandleCache<Handle> {
+    /// A cache with default bounds for what this resolver answers for this target. Nothing is resolved before the first call.
+    pub fn new<Resolver, Target>(resolver: Resolver, target: Target) -> Self
+    where
+        Resolver: Service<Target, Response = Resolved<Handle>> + Clone + Send + 'static,
+        Resolver::Error: Into<BoxError>,
+        Resolver::Future: Send,
+        Target: Clone + Send + 'static,
+    {
+        Self::builder(resolver, target).build()
+    }
+
+    /// The same, with bounds and a name of your choice.
+    pub fn builder<Resolver, Target>(resolver: Resolver, target: Target) -> HandleCacheBuilder<Handle>
+    where
+        Resolver: Service<Target, Response = Resolved<Handle>> + Clone + Send + 'static,
+        Resolver::Error: Into<BoxError>,
+        Resolver::Future: Send,
+        Target: Clone + Send + 'static,
+    {
+        HandleCacheBuilder::new(resolver::erase(resolver, target))
+    }
+
+    /// Waits for the live handle; resolves the name if there is none.
+    ///
+    /// # Errors
+    ///
+    /// The [`ResolveError`] of the resolve that this call waited for.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future leaves the resolve to those who wait beside it; the last one to leave ends it.
+    pub fn acquire(&self) -> Acquire<Handle> {
+        Acquire::new(Arc::clone(&self.shared))
+    }
+
+    /// Asks the registry while the live handle goes on serving, and replaces it if the name points to another instance now.
+    ///
+    /// Look-ups at the same time are one look-up. Without a live handle this is [`acquire`](Self::acquire).
+    ///
+    /// # Errors
+    ///
+    /// The [`ResolveError`] of the look-up; the live handle stays.
+    ///
+    /// # Cancel safety
+    ///
+    /// As of [`acquire`](Self::acquire).
+    pub fn refresh(&self) -> Acquire<Handle> {
+        Acquire::looking_up(Arc::clone(&self.shared))
+    }
+
+    /// The generation that serves, or `None` while there is no handle.
+    #[must_use]
+    pub fn generation(&self) -> Option<Generation> {
+        self.shared.live()
+    }
+
+    /// Evicts the handle of this generation if it is the live one, and tells whether it was.
+    pub fn evict(&self, generation: Generation) -> bool {
+        self.shared.evict(generation)
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared<Handle>> {
+        &self.shared
+    }
+}
+
+impl<Handle> Clone for HandleCache<Handle> {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl<Handle> fmt::Debug for HandleCache<Handle> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("HandleCache").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,48 @@
+//! The user's resolver, its type erased, as the cache calls it.
+
+use std::sync::Arc;
+
+use futures_util::{FutureExt, future::BoxFuture};
+use tokio::time::{Duration, Instant, sleep_until, timeout};
+use tower::{BoxError, ServiceExt};
+use tower_service::Service;
+
+use super::{ResolveError, flight::Answer};
+use crate::{
+    Resolved,
+    sync::{Mutex, lock},
+};
+
+/// Makes one resolve, on a clone of the resolver that is readied for it.
+pub(super) type Resolve<Handle> = dyn Fn() -> BoxFuture<'static, Result<Resolved<Handle>, BoxError>> + Send + Sync;
+
+pub(super) fn erase<Resolver, Target, Handle>(resolver: Resolver, target: Target) -> Arc<Resolve<Handle>>
+where
+    Resolver: Service<Target, Response = Resolved<Handle>> + Clone + Send + 'static,
+    Resolver::Error: Into<BoxError>,
+    Resolver::Future: Send,
+    Target: Clone + Send + 'static,
+{
+    // The mutex is for resolvers that are not `Sync`; it is held for the clone alone.
+    let template = Mutex::new((resolver, target));
+    Arc::new(move || {
+        let (resolver, target) = lock(&template).clone();
+        resolver.oneshot(target).map(|answer| answer.map_err(Into::into)).boxed()
+    })
+}
+
+/// One resolve: not before `start` if there is one, and not longer than `limit` from then on.
+pub(super) async fn bounded<Handle>(
+    resolve: Arc<Resolve<Handle>>,
+    start: Option<Instant>,
+    limit: Duration,
+) -> Answer<Handle> {
+    if let Some(start) = start {
+        sleep_until(start).await;
+    }
+    match timeout(limit, resolve()).await {
+        Ok(Ok(resolved)) => Ok(resolved),
+        Ok(Err(error)) => Err(ResolveError::failed(error)),
+        Err(_elapsed) => Err(ResolveError::TimedOut(limit)),
+    }
+}

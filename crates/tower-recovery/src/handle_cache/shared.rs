@@ -1,0 +1,190 @@
+//! What the clones of a cache share: the state under its lock, and the number by which a clone knows that its copy still holds.
+
+use std::sync::Arc;
+
+use futures_util::{FutureExt, future::BoxFuture};
+use tokio::time::Instant;
+
+use super::{
+    Acquire, Generation, Held, ResolveError,
+    builder::Settings,
+    flight::{Answer, Flight, Seat},
+    resolver::{self, Resolve},
+    state::{Acquired, FlightId, Joined, LiveHandle, Machine, Settled},
+};
+use crate::{
+    Identity, Lease,
+    lease::Issuer,
+    sync::{AtomicU64, Mutex, Ordering, lock},
+};
+
+pub(crate) struct Shared<Handle> {
+    /// The generation that serves, 0 for none; written under the lock of `core`, read by every call without it.
+    live: AtomicU64,
+    core: Mutex<Core<Handle>>,
+    resolve: Arc<Resolve<Handle>>,
+    settings: Settings,
+}
+
+struct Core<Handle> {
+    machine: Machine<Handle>,
+    flight: Option<Arc<Flight<Handle>>>,
+    /// When the resolver last answered.
+    answered: Option<Instant>,
+}
+
+/// A place in a flight. Whoever holds one gives it up through [`Shared::leave`].
+pub(super) struct Waiting<Handle> {
+    pub(super) flight: Arc<Flight<Handle>>,
+    pub(super) seat: Seat,
+}
+
+/// The handle, or a place to wait for it.
+pub(super) enum Entry<Handle> {
+    Live(Held<Handle>),
+    Waiting(Waiting<Handle>),
+}
+
+impl<Handle: Clone + Send + 'static> Shared<Handle> {
+    pub(super) fn new(resolve: Arc<Resolve<Handle>>, settings: Settings) -> Self {
+        Self {
+            live: AtomicU64::new(0),
+            core: Mutex::new(Core { machine: Machine::new(), flight: None, answered: None }),
+            resolve,
+            settings,
+        }
+    }
+
+    /// Whether this generation still serves: one load, without a lock.
+    pub(crate) fn is_live(&self, generation: Generation) -> bool {
+        self.live.load(Ordering::Acquire) == generation.get()
+    }
+
+    pub(super) fn live(&self) -> Option<Generation> {
+        lock(&self.core).machine.live()
+    }
+
+    /// The live handle, if there is one now.
+    pub(crate) fn held(self: &Arc<Self>) -> Option<Held<Handle>> {
+        if self.live.load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        let mut core = lock(&self.core);
+        core.machine.live()?;
+        match core.machine.acquire() {
+            Acquired::Ready(live) => Some(self.hold(live)),
+            Acquired::Wait(_) => None,
+        }
+    }
+
+    pub(super) fn enter(self: &Arc<Self>) -> Entry<Handle> {
+        let mut core = lock(&self.core);
+        match core.machine.acquire() {
+            Acquired::Ready(live) => Entry::Live(self.hold(live)),
+            Acquired::Wait(joined) => Entry::Waiting(self.board(&mut core, joined)),
+        }
+    }
+
+    pub(super) fn look_up(self: &Arc<Self>) -> Waiting<Handle> {
+        let mut core = lock(&self.core);
+        let joined = core.machine.look_up();
+        self.board(&mut core, joined)
+    }
+
+    fn board(&self, core: &mut Core<Handle>, joined: Joined) -> Waiting<Handle> {
+        let flight = match (joined, &core.flight) {
+            (Joined::Existing(id), Some(flight)) if flight.id == id => Arc::clone(flight),
+            (Joined::Existing(id) | Joined::New(id), _) => {
+                let flight = Arc::new(self.take_off(id, core));
+                core.flight = Some(Arc::clone(&flight));
+                flight
+            }
+        };
+        let seat = flight.sit_down();
+        Waiting { flight, seat }
+    }
+
+    fn take_off(&self, id: FlightId, core: &Core<Handle>) -> Flight<Handle> {
+        let start = self.settings.floor.next_start(core.answered, core.machine.strikes(), Instant::now());
+        let resolve = resolver::bounded(Arc::clone(&self.resolve), start, self.settings.resolve_timeout);
+        Flight::new(id, resolve.boxed())
+    }
+
+    /// Takes the answer of a flight into the cache.
+    pub(super) fn settle(&self, flight: FlightId, answer: Answer<Handle>) -> Result<(), ResolveError> {
+        let (resolved, outcome) = match answer {
+            Ok(resolved) => (Some(resolved), Ok(())),
+            Err(error) => (None, Err(error)),
+        };
+        let identity = resolved.as_ref().map(|resolved| resolved.identity.clone());
+        let mut core = lock(&self.core);
+        let (settled, left_over) = core.machine.settle(flight, resolved);
+        if settled != Settled::Superseded {
+            core.flight = None;
+            core.answered = Some(Instant::now());
+            self.publish(&core);
+        }
+        drop(core);
+        drop(left_over);
+        self.report(settled, identity.as_ref(), outcome.as_ref().err());
+        outcome
+    }
+
+    pub(super) fn leave(&self, waiting: &Waiting<Handle>) {
+        waiting.flight.stand_up(waiting.seat);
+        let mut core = lock(&self.core);
+        let last = core.machine.leave(waiting.flight.id);
+        if last {
+            core.flight = None;
+        }
+        drop(core);
+        if last {
+            drop(waiting.flight.ground());
+        }
+    }
+
+    fn publish(&self, core: &Core<Handle>) {
+        self.live.store(core.machine.live().map_or(0, Generation::get), Ordering::Release);
+    }
+
+    fn hold(self: &Arc<Self>, live: LiveHandle<Handle>) -> Held<Handle> {
+        let issuer: Arc<dyn Issuer> = Arc::clone(self) as Arc<dyn Issuer>;
+        Held { handle: live.handle, lease: Lease::new(issuer, live.generation, live.identity) }
+    }
+
+    fn report(&self, settled: Settled, found: Option<&Identity>, error: Option<&ResolveError>) {
+        let name = &self.settings.name;
+        match (settled, found) {
+            (Settled::Installed { generation, previous: Some(previous) }, Some(found)) => {
+                tracing::info!(old = %previous, new = %found, %generation, "Re-resolved the {name}.");
+            }
+            (Settled::Installed { generation, previous: None }, Some(found)) => {
+                tracing::debug!(new = %found, %generation, "Resolved the {name}.");
+            }
+            (Settled::Failed, _) => {
+                tracing::warn!(
+                    error = error.map(|error| error as &(dyn std::error::Error + 'static)),
+                    "Could not resolve the {name}."
+                );
+            }
+            _ => {}
+        }
+    }
+}
+
+impl<Handle: Clone + Send + 'static> Issuer for Shared<Handle> {
+    fn evict(&self, generation: Generation) -> bool {
+        let mut core = lock(&self.core);
+        let evicted = core.machine.evict(generation);
+        self.publish(&core);
+        drop(core);
+        if let Some(evicted) = &evicted {
+            tracing::info!(identity = %evicted.identity, %generation, "Evicted the {}.", self.settings.name);
+        }
+        evicted.is_some()
+    }
+
+    fn current(self: Arc<Self>) -> BoxFuture<'static, Result<(Generation, Identity), ResolveError>> {
+        Acquire::new(self).map(|held| held.map(|held| (held.lease.generation(), held.lease.identity().clone()))).boxed()
+    }
+}

@@ -1,0 +1,75 @@
+//! Which methods only read.
+
+use std::collections::HashMap;
+
+/// What a method does to the other side, as far as repeating it is concerned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "rules outside this crate decide by it, and a fourth kind would change what every layer does"
+)]
+pub enum Access {
+    /// It may change something: never repeated once it may have executed. What nobody listed is a write.
+    #[default]
+    Write,
+    /// It changes nothing.
+    Read,
+    /// It changes nothing but a counter, and leaves that alone when it is asked to be silent: a repeat after an attempt that may
+    /// have executed is silenced, so that nobody is counted twice.
+    SilentRead,
+}
+
+impl Access {
+    /// Whether the method may be repeated after an attempt that may have executed.
+    #[must_use]
+    pub fn is_read(self) -> bool {
+        matches!(self, Self::Read | Self::SilentRead)
+    }
+}
+
+/// The allowlist: exact names of methods that only read, each plain or silent. Every other method is a write.
+///
+/// # Examples
+///
+/// ```
+/// use tower_recovery::{Access, ReadMethods};
+///
+/// let reads = ReadMethods::new().read("search").read("list_files").silent("read").silent("list");
+///
+/// assert_eq!(reads.access("search"), Access::Read);
+/// assert_eq!(reads.access("read"), Access::SilentRead);
+/// assert_eq!(reads.access("commit"), Access::Write);
+/// assert_eq!(reads.access("Read"), Access::Write, "names are exact");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReadMethods {
+    listed: HashMap<Box<str>, Access>,
+}
+
+impl ReadMethods {
+    /// An empty list: every method is a write.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Lists a method that changes nothing.
+    #[must_use]
+    pub fn read(mut self, name: impl Into<Box<str>>) -> Self {
+        self.listed.insert(name.into(), Access::Read);
+        self
+    }
+
+    /// Lists a method that changes nothing but a counter, and leaves that alone when it is asked to be silent.
+    #[must_use]
+    pub fn silent(mut self, name: impl Into<Box<str>>) -> Self {
+        self.listed.insert(name.into(), Access::SilentRead);
+        self
+    }
+
+    /// What this method does. A name that is not listed is a write.
+    #[must_use]
+    pub fn access(&self, name: &str) -> Access {
+        self.listed.get(name).copied().unwrap_or_default()
+    }
+}

@@ -1,0 +1,42 @@
+//! How long a repeat waits. Pure: chance is an argument.
+
+use std::time::Duration;
+
+/// Linear backoff with downward jitter: before the n-th repeat between half and the whole of `step × n`, `ceiling` at the most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinearBackoff {
+    step: Duration,
+    ceiling: Duration,
+}
+
+impl LinearBackoff {
+    /// Grows by `step` with each repeat, up to `ceiling`.
+    #[must_use]
+    pub const fn new(step: Duration, ceiling: Duration) -> Self {
+        Self { step, ceiling }
+    }
+
+    /// The pause before the n-th repeat of a call, from 1; `chance` from 0 to 1 takes up to half of it away.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tower_recovery::LinearBackoff;
+    ///
+    /// let backoff = LinearBackoff::new(Duration::from_millis(200), Duration::from_millis(500));
+    /// assert_eq!(backoff.pause(1, 0.0), Duration::from_millis(200));
+    /// assert_eq!(backoff.pause(1, 1.0), Duration::from_millis(100));
+    /// assert_eq!(backoff.pause(9, 0.0), Duration::from_millis(500));
+    /// ```
+    #[must_use]
+    pub fn pause(self, repeat: u32, chance: f64) -> Duration {
+        let whole = self.step.saturating_mul(repeat).min(self.ceiling);
+        whole.mul_f64(1.0 - chance.clamp(0.0, 1.0) / 2.0)
+    }
+}
+
+/// 100 ms a repeat, up to 5 s.
+impl Default for LinearBackoff {
+    fn default() -> Self {
+        Self::new(Duration::from_millis(100), Duration::from_secs(5))
+    }
+}

@@ -1,0 +1,276 @@
+//! The attempts of one call, one after the other.
+
+use std::{
+    fmt,
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use futures_util::{FutureExt, future::BoxFuture};
+use pin_project_lite::pin_project;
+use tokio::time::{Instant, Sleep, sleep_until};
+use tower::BoxError;
+use tower_service::Service;
+
+use super::{
+    DeadlineExceeded,
+    decision::{Decision, Ledger},
+    service::Block,
+};
+use crate::{Access, Failure, Lease, Renewal, RequestRules, Verdict};
+
+pin_project! {
+    /// The future of [`ReadOnlyRetry`](super::ReadOnlyRetry).
+    #[must_use = "futures do nothing unless polled"]
+    pub struct ReadOnlyRetryFuture<Inner, Rules, Request>
+    where
+        Inner: Service<Request>,
+        Rules: RequestRules<Request>,
+    {
+        #[pin]
+        stage: Stage<Inner, Inner::Future>,
+        call: Call<Inner, Rules, Request, Rules::Method>,
+        // Armed when the call is pending for the first time.
+        #[pin]
+        deadline: Option<Sleep>,
+    }
+}
+
+pin_project! {
+    #[project = StageProjection]
+    enum Stage<Inner, Attempt> {
+        // Attempt => Renewing | Pausing | done
+        Attempt { #[pin] attempt: Attempt },
+        // Renewing => Readying | Pausing | done
+        Renewing { renewal: BoxFuture<'static, Renewal> },
+        // Pausing => Readying
+        Pausing { #[pin] pause: Sleep },
+        // Readying => Attempt | done
+        Readying { inner: Inner },
+    }
+}
+
+/// What belongs to the call and outlives its attempts.
+struct Call<Inner, Rules, Request, Method> {
+    block: Arc<Block<Inner, Rules>>,
+    method: Method,
+    access: Access,
+    ledger: Ledger,
+    /// The copy to be sent next, or the request that was handed back.
+    next: Option<Request>,
+    silenced: bool,
+    /// Why the call is being repeated.
+    last: Option<Failure>,
+    ends: Option<Instant>,
+}
+
+impl<Inner, Rules, Request> ReadOnlyRetryFuture<Inner, Rules, Request>
+where
+    Inner: Service<Request> + Clone,
+    Rules: RequestRules<Request>,
+{
+    pub(super) fn new(block: Arc<Block<Inner, Rules>>, inner: &mut Inner, request: Request) -> Self {
+        let timing = block.policy.timing;
+        let mut call = Call {
+            method: block.rules.method(&request),
+            access: block.rules.access(&request),
+            ledger: Ledger::first(),
+            next: None,
+            silenced: false,
+            last: None,
+            ends: timing.deadline().map(|deadline| Instant::now() + deadline),
+            block,
+        };
+        let attempt = call.send(inner, request);
+        Self { stage: Stage::Attempt { attempt }, call, deadline: None }
+    }
+}
+
+impl<Inner, Rules, Request> Future for ReadOnlyRetryFuture<Inner, Rules, Request>
+where
+    Inner: Service<Request> + Clone,
+    Inner::Response: Send + 'static,
+    Inner::Error: Into<BoxError>,
+    Rules: RequestRules<Request>,
+    Request: Send + 'static,
+{
+    type Output = Result<Inner::Response, Failure>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        let call = this.call;
+        if let Poll::Ready(outcome) = call.poll_stage(this.stage.as_mut(), context) {
+            return Poll::Ready(outcome);
+        }
+        let Some(ends) = call.ends else { return Poll::Pending };
+        if this.deadline.is_none() {
+            this.deadline.set(Some(sleep_until(ends)));
+        }
+        let deadline = this.deadline.as_pin_mut().expect("it was armed above");
+        ready!(deadline.poll(context));
+        Poll::Ready(match this.stage.project() {
+            StageProjection::Attempt { .. } => Err(call.cut_off()),
+            StageProjection::Renewing { .. } | StageProjection::Pausing { .. } | StageProjection::Readying { .. } => {
+                call.give_up_repeating()
+            }
+        })
+    }
+}
+
+impl<Inner, Rules, Request> Call<Inner, Rules, Request, Rules::Method>
+where
+    Inner: Service<Request> + Clone,
+    Rules: RequestRules<Request>,
+{
+    /// Sends one attempt, and keeps a copy if there may be another.
+    fn send(&mut self, inner: &mut Inner, request: Request) -> Inner::Future {
+        if self.next.is_none() && self.ledger.attempts() < self.block.policy.timing.attempts() {
+            self.next = self.block.rules.copy(&request);
+        }
+        inner.call(request)
+    }
+}
+
+impl<Inner, Rules, Request> Call<Inner, Rules, Request, Rules::Method>
+where
+    Inner: Service<Request> + Clone,
+    Inner::Response: Send + 'static,
+    Inner::Error: Into<BoxError>,
+    Rules: RequestRules<Request>,
+    Request: Send + 'static,
+{
+    fn poll_stage(
+        &mut self,
+        mut stage: Pin<&mut Stage<Inner, Inner::Future>>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Inner::Response, Failure>> {
+        loop {
+            let next = match stage.as_mut().project() {
+                StageProjection::Attempt { attempt } => match ready!(attempt.poll(context)) {
+                    Ok(response) => return Poll::Ready(Ok(response)),
+                    Err(error) => self.after(Failure::recover(error.into())),
+                },
+                StageProjection::Renewing { renewal } => self.renewed(ready!(renewal.poll_unpin(context))),
+                StageProjection::Pausing { pause } => {
+                    ready!(pause.poll(context));
+                    Ok(self.ready_another())
+                }
+                StageProjection::Readying { inner } => match ready!(inner.poll_ready(context)) {
+                    Ok(()) => Ok(Stage::Attempt { attempt: self.repeat(inner) }),
+                    Err(error) => Err(self.conclude(Failure::not_ready(error), Decision::Final)),
+                },
+            };
+            // The failed attempt is dropped here, before anything else is started.
+            match next {
+                Ok(next) => stage.set(next),
+                Err(outcome) => return Poll::Ready(outcome),
+            }
+        }
+    }
+
+    /// An attempt has failed: the next stage, or the outcome of the call.
+    fn after(&mut self, failure: Failure) -> Next<Inner, Request> {
+        let attempts = self.block.policy.timing.attempts();
+        let decision = self.ledger.decide(failure.verdict(), self.access, failure.is_exhausted(), attempts);
+        let Decision::Repeat { silenced } = decision else {
+            return Err(self.conclude(failure, decision));
+        };
+        // What was handed back is sent before a copy: it is the same request, and it may be the only one there is.
+        if let Some(unsent) = failure.take_unsent() {
+            self.next = Some(unsent);
+        }
+        if self.next.is_none() {
+            return Err(self.conclude(failure, Decision::Final));
+        }
+        self.silenced = silenced;
+        let lease = failure.lease().cloned();
+        self.last = Some(failure);
+        match lease {
+            Some(lease) => Ok(Stage::Renewing { renewal: renew(lease) }),
+            None => self.pause(),
+        }
+    }
+
+    /// The handle has been looked at: the first repeat goes at once if there is another one now.
+    fn renewed(&mut self, renewal: Renewal) -> Next<Inner, Request> {
+        if renewal.is_changed() && self.ledger.attempts() == 1 { Ok(self.ready_another()) } else { self.pause() }
+    }
+
+    fn pause(&mut self) -> Next<Inner, Request> {
+        let until = Instant::now() + self.block.policy.backoff.pause(self.ledger.attempts(), fastrand::f64());
+        if self.ends.is_some_and(|ends| until >= ends) {
+            return Err(self.give_up_repeating());
+        }
+        Ok(Stage::Pausing { pause: sleep_until(until) })
+    }
+
+    fn ready_another(&self) -> Stage<Inner, Inner::Future> {
+        Stage::Readying { inner: self.block.another() }
+    }
+
+    fn repeat(&mut self, inner: &mut Inner) -> Inner::Future {
+        let mut request = self.next.take().expect("a repeat is decided only where there is a request to send");
+        if self.silenced {
+            self.block.rules.silence(&mut request);
+        }
+        self.ledger.count();
+        tracing::debug!(
+            method = %self.method,
+            attempt = self.ledger.attempts(),
+            silenced = self.silenced,
+            delivery = self.last.as_ref().and_then(Failure::delivery).map(tracing::field::display),
+            "Repeating a call.",
+        );
+        self.send(inner, request)
+    }
+
+    /// The deadline passed between two attempts, or would pass before the next.
+    fn give_up_repeating(&mut self) -> Result<Inner::Response, Failure> {
+        let last = self.last.take().expect("nothing is repeated without a failure");
+        self.conclude(last, Decision::Exhausted)
+    }
+
+    /// The deadline passed within an attempt: what it has done so far nobody knows.
+    fn cut_off(&mut self) -> Failure {
+        let deadline = self.block.policy.timing.deadline().unwrap_or_default();
+        let failure = Failure::new(Verdict::maybe_sent(), DeadlineExceeded { deadline, last: self.last.take() });
+        self.sum_up(failure, Decision::Exhausted)
+    }
+
+    /// The outcome of the call. A response that refuses goes out as the response that it is.
+    fn conclude(&self, failure: Failure, decision: Decision) -> Result<Inner::Response, Failure> {
+        match failure.take_response() {
+            Some(response) => Ok(response),
+            None => Err(self.sum_up(failure, decision)),
+        }
+    }
+
+    fn sum_up(&self, mut failure: Failure, decision: Decision) -> Failure {
+        failure.set_verdict(self.ledger.conclude(failure.verdict()));
+        failure.set_attempts(self.ledger.attempts());
+        if decision == Decision::Exhausted {
+            failure.set_exhausted();
+        }
+        failure
+    }
+}
+
+/// The next stage, or the outcome of the call.
+type Next<Inner, Request> =
+    Result<Stage<Inner, <Inner as Service<Request>>::Future>, Result<<Inner as Service<Request>>::Response, Failure>>;
+
+fn renew(lease: Lease) -> BoxFuture<'static, Renewal> {
+    async move { lease.renew().await }.boxed()
+}
+
+impl<Inner, Rules, Request> fmt::Debug for ReadOnlyRetryFuture<Inner, Rules, Request>
+where
+    Inner: Service<Request>,
+    Rules: RequestRules<Request>,
+{
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("ReadOnlyRetryFuture").field("ledger", &self.call.ledger).finish_non_exhaustive()
+    }
+}

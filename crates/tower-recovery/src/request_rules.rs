@@ -1,0 +1,108 @@
+//! What the layers must know of a request, as a value beside it.
+
+use std::fmt;
+
+use crate::{Access, ReadMethods};
+
+/// What the layers must know of a request: its method, whether it reads, how it is copied, how it is silenced.
+///
+/// It is a value that the layers are given and not a trait of the request, since nobody can implement a foreign trait for
+/// `reqwest::Request`. [`NamedRules`] serves requests that know their method's name; adapters bring their own.
+pub trait RequestRules<Request> {
+    /// The method as logs and events print it. Cheap to clone: it is taken from each request before it is sent.
+    type Method: fmt::Display + Clone + Send + Sync + 'static;
+
+    /// The method that this request calls.
+    fn method(&self, request: &Request) -> Self::Method;
+
+    /// Whether it reads or writes. Decided by the request before it is sent, never by an answer or an error.
+    fn access(&self, request: &Request) -> Access;
+
+    /// A copy to be sent if this one fails, or `None` if it cannot be copied: then it is repeated only where a transport hands it back.
+    fn copy(&self, request: &Request) -> Option<Request>;
+
+    /// Asks a [`SilentRead`](Access::SilentRead) not to count. A value that the caller set explicitly stays as it is.
+    fn silence(&self, request: &mut Request);
+}
+
+/// Rules for requests that carry their method's name: an enum of calls, a struct with a name.
+///
+/// # Examples
+///
+/// ```
+/// use tower_recovery::{Access, NamedRules, ReadMethods, RequestRules};
+///
+/// #[derive(Clone)]
+/// struct Call { method: &'static str, silent: Option<bool> }
+///
+/// let rules = NamedRules::new(|call: &Call| call.method, ReadMethods::new().silent("read"))
+///     .copied_by(|call| Some(call.clone()))
+///     .silenced_by(|call| { call.silent.get_or_insert(true); });
+///
+/// let mut read = Call { method: "read", silent: None };
+/// assert_eq!(rules.access(&read), Access::SilentRead);
+/// rules.silence(&mut read);
+/// assert_eq!(read.silent, Some(true));
+/// ```
+pub struct NamedRules<Request, Name = &'static str> {
+    name: fn(&Request) -> Name,
+    reads: ReadMethods,
+    copy: fn(&Request) -> Option<Request>,
+    silence: fn(&mut Request),
+}
+
+impl<Request, Name> NamedRules<Request, Name> {
+    /// Rules that find the method's name in this way and allow these reads. Until told otherwise, nothing can be copied or silenced.
+    pub fn new(name: fn(&Request) -> Name, reads: ReadMethods) -> Self {
+        Self { name, reads, copy: |_| None, silence: |_| {} }
+    }
+
+    /// How a request is copied.
+    #[must_use]
+    pub fn copied_by(mut self, copy: fn(&Request) -> Option<Request>) -> Self {
+        self.copy = copy;
+        self
+    }
+
+    /// How a request is asked to be silent. It must leave a value alone that the caller set.
+    #[must_use]
+    pub fn silenced_by(mut self, silence: fn(&mut Request)) -> Self {
+        self.silence = silence;
+        self
+    }
+}
+
+impl<Request, Name> RequestRules<Request> for NamedRules<Request, Name>
+where
+    Name: AsRef<str> + fmt::Display + Clone + Send + Sync + 'static,
+{
+    type Method = Name;
+
+    fn method(&self, request: &Request) -> Name {
+        (self.name)(request)
+    }
+
+    fn access(&self, request: &Request) -> Access {
+        self.reads.access((self.name)(request).as_ref())
+    }
+
+    fn copy(&self, request: &Request) -> Option<Request> {
+        (self.copy)(request)
+    }
+
+    fn silence(&self, request: &mut Request) {
+        (self.silence)(request);
+    }
+}
+
+impl<Request, Name> Clone for NamedRules<Request, Name> {
+    fn clone(&self) -> Self {
+        Self { reads: self.reads.clone(), ..*self }
+    }
+}
+
+impl<Request, Name> fmt::Debug for NamedRules<Request, Name> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("NamedRules").field("reads", &self.reads).finish_non_exhaustive()
+    }
+}
