@@ -1,1 +1,55 @@
-//! Under construction.
+//! HTTP for [`tower_recovery`]: origin handles with a client of their own, a classifier, rules, and the front door.
+//!
+//! # Examples
+//!
+//! The recommended stack, over a registry that knows one instance:
+//!
+//! ```
+//! use std::{convert::Infallible, time::Duration};
+//! use bytes::Bytes;
+//! use http::Request;
+//! use http_body_util::Full;
+//! use tower::{Service, ServiceExt, service_fn};
+//! use tower_recovery::{Recovery, Resolved};
+//! use tower_recovery_http::{HttpFrontDoor, Origin, ReadRoutes};
+//! use tower_recovery_test::FaultyServer;
+//!
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+//! # let server = FaultyServer::builder()
+//! #     .application(|_: &tower_recovery_test::ReceivedRequest| http::Response::new(Bytes::from_static(b"3 artifacts")))
+//! #     .start().await?;
+//! # let address = server.origin();
+//! let origin: Origin = address.parse()?;
+//! let resolver = service_fn(move |_name: &'static str| {
+//!     let found = Resolved::from(origin.clone());
+//!     async move { Ok::<_, Infallible>(found) }
+//! });
+//!
+//! let mut api = Recovery::http(resolver, "artifact-manager")
+//!     .reads(ReadRoutes::safe())
+//!     .deadline(Duration::from_secs(10))
+//!     .build::<Full<Bytes>>()?;
+//!
+//! // The path is enough: scheme and authority are those of the instance that serves the name.
+//! let response = api.ready().await?.call(Request::get("/artifacts").body(Full::default())?).await?;
+//! assert_eq!(response.into_body().to_bytes(), "3 artifacts");
+//! # Ok(())
+//! # }
+//! ```
+
+mod classifier;
+pub mod collect;
+mod front_door;
+mod origin;
+mod origin_handle;
+mod rules;
+
+pub use crate::{
+    classifier::HttpClassifier,
+    collect::{BodyTooLong, CollectLayer, IncompleteBody},
+    front_door::{CollectedBody, HttpFrontDoor, HttpRecovery, HttpStack, StreamingHttpStack},
+    origin::{InvalidOrigin, Origin},
+    origin_handle::OriginHandle,
+    rules::{HttpRules, ReadRoutes, Silence},
+};

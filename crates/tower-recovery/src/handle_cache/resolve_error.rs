@@ -1,6 +1,6 @@
 //! Why there is no handle.
 
-use std::{error::Error, sync::Arc, time::Duration};
+use std::{error::Error, fmt, sync::Arc, time::Duration};
 
 use tower::BoxError;
 
@@ -8,22 +8,39 @@ use tower::BoxError;
 ///
 /// A call that fails by it was never sent: it is the source of a [`Failure`](crate::Failure) with
 /// [`NeverSent`](crate::Delivery::NeverSent), so that a registry's own "not found" is not taken for the service's.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ResolveError {
     /// The resolver, or its `poll_ready`, gave this error.
-    #[error("the resolver failed")]
-    Failed(#[source] Arc<dyn Error + Send + Sync>),
+    Failed(Arc<dyn Error + Send + Sync>),
     /// The resolver did not answer in time.
-    #[error("the resolver did not answer within {0:?}")]
     TimedOut(Duration),
     /// The resolver panicked. The panic is caught, so that it takes down no caller.
-    #[error("the resolver panicked")]
     Panicked,
 }
 
 impl ResolveError {
     pub(super) fn failed(error: BoxError) -> Self {
         Self::Failed(Arc::from(error))
+    }
+}
+
+impl fmt::Display for ResolveError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(_) => formatter.write_str("the resolver failed"),
+            Self::TimedOut(limit) => write!(formatter, "the resolver did not answer within {limit:?}"),
+            Self::Panicked => formatter.write_str("the resolver panicked"),
+        }
+    }
+}
+
+/// By hand, so that the source is the resolver's error itself and not the `Arc` around it, which could not be downcast.
+impl Error for ResolveError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Failed(error) => Some(error.as_ref()),
+            Self::TimedOut(_) | Self::Panicked => None,
+        }
     }
 }

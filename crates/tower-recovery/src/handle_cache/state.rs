@@ -30,6 +30,7 @@ pub(super) struct LiveHandle<Handle> {
 }
 
 #[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
 pub(super) struct Machine<Handle> {
     state: State<Handle>,
     last_generation: Option<Generation>,
@@ -41,6 +42,7 @@ pub(super) struct Machine<Handle> {
 }
 
 #[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
 enum State<Handle> {
     /// Nobody waits. The next caller starts a flight.
     Empty,

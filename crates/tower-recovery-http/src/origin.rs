@@ -1,0 +1,152 @@
+//! The address of one instance.
+
+use std::{fmt, str::FromStr};
+
+use http::{
+    Uri,
+    uri::{Authority, PathAndQuery, Scheme},
+};
+use tower_recovery::Resolved;
+
+/// Scheme and authority: where one instance of a service is reached, as a registry names it.
+///
+/// # Examples
+///
+/// ```
+/// use tower_recovery_http::Origin;
+///
+/// let origin: Origin = "http://10.0.0.7:8080".parse()?;
+/// assert_eq!(origin.to_string(), "http://10.0.0.7:8080");
+///
+/// let refused = "http://10.0.0.7/base".parse::<Origin>().unwrap_err();
+/// assert_eq!(refused.to_string(), "origin is http://10.0.0.7/base, but it must be without a path");
+/// # Ok::<(), tower_recovery_http::InvalidOrigin>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Origin {
+    scheme: Scheme,
+    authority: Authority,
+}
+
+/// Text, or a URI, that names no origin.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("origin is {origin}, but it must be {bound}")]
+#[non_exhaustive]
+pub struct InvalidOrigin {
+    /// What was given, without what stands before an `@`, which may be a password.
+    pub origin: String,
+    /// What it must be.
+    pub bound: &'static str,
+}
+
+impl Origin {
+    /// The origin's own form of this URI: same path and query, on this instance.
+    pub(crate) fn absolute(&self, uri: Uri) -> Uri {
+        let mut parts = uri.into_parts();
+        parts.scheme = Some(self.scheme.clone());
+        parts.authority = Some(self.authority.clone());
+        parts.path_and_query.get_or_insert_with(|| PathAndQuery::from_static("/"));
+        Uri::from_parts(parts).expect("a URI with scheme, authority and path is whole")
+    }
+}
+
+impl TryFrom<Uri> for Origin {
+    type Error = InvalidOrigin;
+
+    fn try_from(uri: Uri) -> Result<Self, InvalidOrigin> {
+        let refuse = |bound| Err(InvalidOrigin { origin: without_credentials(&uri.to_string()), bound });
+        let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
+            return refuse("a scheme and an authority");
+        };
+        if *scheme != Scheme::HTTP {
+            return refuse("of the scheme http");
+        }
+        if authority.as_str().contains('@') {
+            return refuse("without credentials");
+        }
+        if !matches!(uri.path_and_query().map(PathAndQuery::as_str), None | Some("" | "/")) {
+            return refuse("without a path");
+        }
+        Ok(Self { scheme: scheme.clone(), authority: authority.clone() })
+    }
+}
+
+impl FromStr for Origin {
+    type Err = InvalidOrigin;
+
+    fn from_str(text: &str) -> Result<Self, InvalidOrigin> {
+        let uri = text
+            .parse::<Uri>()
+            .map_err(|_| InvalidOrigin { origin: without_credentials(text), bound: "a valid URI" })?;
+        Self::try_from(uri)
+    }
+}
+
+/// The identity is the origin itself: for registries that know their instances by address.
+impl From<Origin> for Resolved<Origin> {
+    fn from(origin: Origin) -> Self {
+        Self::new(origin.to_string(), origin)
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}://{}", self.scheme, self.authority)
+    }
+}
+
+impl fmt::Debug for Origin {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+fn without_credentials(text: &str) -> String {
+    match (text.split_once("://"), text.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
+        (None, Some((_, rest))) => rest.to_owned(),
+        (_, None) => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_origin_is_refused_with_its_bound() {
+        for (text, bound) in [
+            ("/path", "a scheme and an authority"),
+            ("10.0.0.7:80", "a scheme and an authority"),
+            ("https://10.0.0.7", "of the scheme http"),
+            ("http://10.0.0.7/?q", "without a path"),
+            ("http://10.0.0.7/base", "without a path"),
+            ("http://[::1", "a valid URI"),
+            ("", "a valid URI"),
+        ] {
+            let refused = text.parse::<Origin>().unwrap_err();
+            assert_eq!((refused.origin.as_str(), refused.bound), (text, bound));
+        }
+    }
+
+    #[test]
+    fn a_password_is_neither_taken_nor_told() {
+        let refused = "http://user:secret@10.0.0.7".parse::<Origin>().unwrap_err();
+        assert_eq!(refused.to_string(), "origin is http://10.0.0.7/, but it must be without credentials");
+        let refused = "http://user:secret@[::1".parse::<Origin>().unwrap_err();
+        assert_eq!(refused.to_string(), "origin is http://[::1, but it must be a valid URI");
+    }
+
+    #[test]
+    fn a_request_keeps_its_path_and_query_on_every_origin() {
+        let origin: Origin = "http://[::1]:8080".parse().unwrap();
+        for (given, sent) in [
+            ("/read?id=1", "http://[::1]:8080/read?id=1"),
+            ("http://artifact-manager/read", "http://[::1]:8080/read"),
+            ("https://artifact-manager", "http://[::1]:8080/"),
+            ("*", "http://[::1]:8080*"),
+        ] {
+            assert_eq!(origin.absolute(given.parse().unwrap()).to_string(), sent);
+        }
+    }
+}
