@@ -17,7 +17,7 @@
 //! # #[tokio::main]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
 //! # let server = FaultyServer::builder()
-//! #     .application(|_: &tower_recovery_test::ReceivedRequest| http::Response::new(Bytes::from_static(b"3 artifacts")))
+//! #     .application(|_| http::Response::new(Bytes::from_static(b"3 artifacts")))
 //! #     .start().await?;
 //! # let address = server.origin();
 //! let origin: Origin = address.parse()?;
@@ -53,3 +53,8 @@ pub use crate::{
     origin_handle::OriginHandle,
     rules::{HttpRules, ReadRoutes, Silence},
 };
+
+// The code in the README is compiled with the documentation's.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

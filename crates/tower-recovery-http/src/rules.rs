@@ -1,6 +1,6 @@
 //! Which requests read, and how they are copied and silenced.
 
-use std::{collections::HashMap, fmt};
+use std::{collections::HashMap, fmt, sync::Arc};
 
 use http::{
     Method, Request, Uri,
@@ -26,7 +26,8 @@ use tower_recovery::{Access, InvalidSetting, RequestRules};
 #[derive(Clone, Default)]
 pub struct ReadRoutes {
     safe_methods: bool,
-    routes: HashMap<Method, matchit::Router<Route>>,
+    // Shared, because every clone of a stack has its rules.
+    routes: Arc<HashMap<Method, matchit::Router<Route>>>,
 }
 
 #[derive(Clone, Debug)]
@@ -104,7 +105,7 @@ impl ReadRoutes {
     }
 
     fn route(mut self, method: Method, path: &str, route: Route) -> Result<Self, InvalidSetting> {
-        let routes = self.routes.entry(method).or_default();
+        let routes = Arc::make_mut(&mut self.routes).entry(method).or_default();
         match routes.insert(path, route) {
             Ok(()) => Ok(self),
             Err(error) => Err(InvalidSetting::new("path", path, format!("a route of its own: {error}"))),
@@ -163,7 +164,7 @@ impl<Body> RequestRules<Request<Body>> for HttpRules<Body> {
         request.method().clone()
     }
 
-    fn access(&self, request: &Request<Body>) -> Access {
+    fn access(&self, request: &Request<Body>, _: &Method) -> Access {
         self.reads.access(request)
     }
 
@@ -225,10 +226,10 @@ mod tests {
             (Method::PUT, "/artifacts/7", Access::Write),
             (Method::DELETE, "/artifacts/7", Access::Write),
         ] {
-            assert_eq!(rules().access(&request(method.clone(), uri)), access, "{method} {uri}");
+            assert_eq!(rules().access(&request(method.clone(), uri), &method), access, "{method} {uri}");
         }
         let listed_only = HttpRules::<()>::new(ReadRoutes::listed_only());
-        assert_eq!(listed_only.access(&request(Method::GET, "/")), Access::Write);
+        assert_eq!(listed_only.access(&request(Method::GET, "/"), &Method::GET), Access::Write);
     }
 
     #[test]

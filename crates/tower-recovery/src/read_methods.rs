@@ -1,6 +1,6 @@
 //! Which methods only read.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 /// What a method does to the other side, as far as repeating it is concerned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -43,7 +43,8 @@ impl Access {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadMethods {
-    listed: HashMap<Box<str>, Access>,
+    // Shared, because every clone of a stack has its rules.
+    listed: Arc<HashMap<Box<str>, Access>>,
 }
 
 impl ReadMethods {
@@ -56,14 +57,14 @@ impl ReadMethods {
     /// Lists a method that changes nothing.
     #[must_use]
     pub fn read(mut self, name: impl Into<Box<str>>) -> Self {
-        self.listed.insert(name.into(), Access::Read);
+        Arc::make_mut(&mut self.listed).insert(name.into(), Access::Read);
         self
     }
 
     /// Lists a method that changes nothing but a counter, and leaves that alone when it is asked to be silent.
     #[must_use]
     pub fn silent(mut self, name: impl Into<Box<str>>) -> Self {
-        self.listed.insert(name.into(), Access::SilentRead);
+        Arc::make_mut(&mut self.listed).insert(name.into(), Access::SilentRead);
         self
     }
 

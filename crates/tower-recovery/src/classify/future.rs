@@ -1,7 +1,6 @@
 //! The future.
 
 use std::{
-    error::Error,
     fmt,
     future::Future,
     pin::Pin,
@@ -54,9 +53,9 @@ where
 fn classify<Response>(error: BoxError, classifier: &impl Classify<Response>) -> Failure {
     let mut failure = Failure::recover(error);
     if failure.delivery().is_none()
-        && let Some(source) = failure.source()
+        && let Some(cause) = failure.cause()
     {
-        failure.set_verdict(classifier.error(source));
+        failure.set_verdict(classifier.error(cause));
     }
     failure
 }

@@ -15,8 +15,12 @@ use crate::{Delivery, Lease, NotReady, Verdict, sources};
 
 /// The one error that leaves every layer: what happened, and what it proves about the request.
 ///
-/// The original error stands behind [`source`](Error::source) and can be downcast. A `Failure` is `Send + Sync` whatever
+/// The original error is [`cause`](Self::cause); [`find`](Self::find) downcasts along its chain. A `Failure` is `Send + Sync` whatever
 /// request or response it carries, so it passes through `tower::buffer` and any other layer that boxes errors.
+///
+/// Its [`source`](Error::source) is a link of its own that carries what the failure knows, and has the original error as *its* source:
+/// a foreign error that is transparent (`#[error(transparent)]`, an `Arc` around an error) gives the failure's source as its own, and so skips
+/// the failure itself. What was proven must not be lost with it.
 ///
 /// # Examples
 ///
@@ -32,7 +36,7 @@ use crate::{Delivery, Lease, NotReady, Verdict, sources};
 /// ```
 pub struct Failure(Box<Details>);
 
-/// Boxed, so that a `Result` with a `Failure` stays one pointer wide on the happy path.
+/// What a failure knows: the first link of its sources. Boxed, so that a `Result` with a `Failure` stays one pointer wide on the happy path.
 struct Details {
     verdict: Verdict,
     attempts: u32,
@@ -150,15 +154,21 @@ impl Failure {
         self.0.lease.as_ref()
     }
 
-    /// The first error of this type along the chain of sources.
+    /// The original error; `None` where the failure is a response.
     #[must_use]
-    pub fn find<Wanted: Error + 'static>(&self) -> Option<&Wanted> {
-        sources(self.source()?).find_map(|error| error.downcast_ref())
+    pub fn cause(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
     }
 
-    /// The original error.
+    /// The first error of this type along the chain of the original error and its sources.
     #[must_use]
-    pub fn into_source(self) -> Option<BoxError> {
+    pub fn find<Wanted: Error + 'static>(&self) -> Option<&Wanted> {
+        sources(self.cause()?).find_map(|error| error.downcast_ref())
+    }
+
+    /// The original error, taken out.
+    #[must_use]
+    pub fn into_cause(self) -> Option<BoxError> {
         self.0.source
     }
 
@@ -181,7 +191,7 @@ impl Failure {
 
 impl Error for Failure {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.0.source.as_deref().map(|error| error as &(dyn Error + 'static))
+        Some(&*self.0)
     }
 }
 
@@ -193,25 +203,47 @@ impl fmt::Display for Failure {
             Some(Delivery::MaybeSent) => "the request may have been executed",
             Some(Delivery::Answered) => "the request was answered",
             None => "the call failed",
-        })?;
-        match self.attempts() {
-            1 => Ok(()),
-            attempts => write!(formatter, " ({attempts} attempts)"),
+        })
+    }
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt_fields(formatter.debug_struct("Failure"))
+    }
+}
+
+impl Error for Details {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|error| error as &(dyn Error + 'static))
+    }
+}
+
+impl fmt::Display for Details {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.attempts {
+            1 => formatter.write_str("after 1 attempt"),
+            attempts => write!(formatter, "after {attempts} attempts"),
         }
     }
 }
 
-/// Without request and response: payloads are never logged.
-impl fmt::Debug for Failure {
+impl fmt::Debug for Details {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Failure")
-            .field("delivery", &self.delivery())
-            .field("permanent", &self.is_permanent())
-            .field("stale", &self.is_stale())
-            .field("attempts", &self.attempts())
-            .field("exhausted", &self.is_exhausted())
-            .field("source", &self.0.source)
+        self.fmt_fields(formatter.debug_struct("Details"))
+    }
+}
+
+impl Details {
+    /// Without request and response: payloads are never logged.
+    fn fmt_fields(&self, mut fields: fmt::DebugStruct<'_, '_>) -> fmt::Result {
+        fields
+            .field("delivery", &self.verdict.delivery())
+            .field("permanent", &self.verdict.is_permanent())
+            .field("stale", &self.verdict.is_stale())
+            .field("attempts", &self.attempts)
+            .field("exhausted", &self.exhausted)
+            .field("cause", &self.source)
             .finish_non_exhaustive()
     }
 }

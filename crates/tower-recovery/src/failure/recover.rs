@@ -40,10 +40,15 @@ impl Failure {
 
 /// The outermost link that says something decides: what lies below it was already weighed by whoever made that link.
 fn along_sources(error: &(dyn Error + 'static)) -> Option<Details> {
-    sources(error).find_map(|link| match link.downcast_ref::<Failure>() {
-        Some(failure) => Some(Details::emptying(&failure.0)),
+    sources(error).find_map(|link| match details(link) {
+        Some(wrapped) => Some(Details::emptying(wrapped)),
         None => known::recognise(link).map(Details::of),
     })
+}
+
+/// What a failure knows that is this link, or whose first source it is: a transparent wrapper shows only the latter.
+fn details<'link>(link: &'link (dyn Error + 'static)) -> Option<&'link Details> {
+    link.downcast_ref::<Failure>().map(|failure| &*failure.0).or_else(|| link.downcast_ref())
 }
 
 impl Details {

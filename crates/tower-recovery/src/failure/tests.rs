@@ -58,8 +58,27 @@ fn below_foreign_layers_its_knowledge_is_carried_over_and_the_outer_error_kept()
     assert_eq!(recovered.verdict(), Verdict::never_sent().stale());
     assert_eq!((recovered.attempts(), recovered.is_exhausted()), (3, true));
     assert_eq!(recovered.take_unsent(), Some("the request"));
-    assert!(recovered.source().unwrap().is::<Wrapped>());
+    assert!(recovered.cause().unwrap().is::<Wrapped>());
     assert_eq!(recovered.find::<io::Error>().unwrap().kind(), io::ErrorKind::ConnectionRefused);
+}
+
+/// A foreign layer's error that gives its inner error's source as its own, and so skips the inner error.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+struct Transparent(BoxError);
+
+#[test]
+fn below_a_transparent_error_nothing_of_it_is_lost() {
+    let wrappers: [fn(Failure) -> BoxError; 2] =
+        [|failure| Box::new(Transparent(failure.into())), |failure| Box::new(Arc::new(failure))];
+    for wrap in wrappers {
+        let mut failure = refused().with_unsent("the request");
+        failure.set_exhausted();
+        let recovered = Failure::recover(wrap(failure));
+        assert_eq!((recovered.verdict(), recovered.is_exhausted()), (Verdict::never_sent().stale(), true));
+        assert_eq!(recovered.take_unsent(), Some("the request"));
+        assert!(recovered.find::<io::Error>().is_some());
+    }
 }
 
 #[test]
@@ -124,26 +143,28 @@ fn the_outermost_link_that_says_something_decides() {
 fn an_error_that_nothing_recognised_has_no_delivery_and_passes_untouched() {
     let failure = Failure::recover(Box::new(Wrapped("somebody else's".into())));
     assert_eq!(failure.verdict(), Verdict::unrecognised());
-    assert!(failure.into_source().unwrap().is::<Wrapped>());
+    assert!(failure.into_cause().unwrap().is::<Wrapped>());
 }
 
 #[test]
 fn an_error_of_poll_ready_is_never_sent_unless_it_is_a_failure_already() {
     let failure = Failure::not_ready(io::Error::other("closed"));
     assert_eq!(failure.verdict(), Verdict::never_sent().stale());
-    assert!(failure.source().unwrap().is::<NotReady>());
+    assert!(failure.cause().unwrap().is::<NotReady>());
     assert!(failure.find::<io::Error>().is_some());
 
     let failure = Failure::not_ready(refused());
-    assert!(failure.source().unwrap().is::<io::Error>(), "not wrapped again");
+    assert!(failure.cause().unwrap().is::<io::Error>(), "not wrapped again");
 }
 
 #[test]
 fn what_it_prints_tells_delivery_and_attempts_and_no_payload() {
     let mut failure = Failure::from_response(Verdict::refused(), "a secret").with_unsent("another secret");
     assert_eq!(failure.to_string(), "the peer refused the request unprocessed");
+    assert_eq!(failure.source().unwrap().to_string(), "after 1 attempt");
     failure.set_attempts(2);
-    assert_eq!(failure.to_string(), "the peer refused the request unprocessed (2 attempts)");
+    assert_eq!(failure.source().unwrap().to_string(), "after 2 attempts");
+    assert!(!format!("{:?}", failure.source()).contains("secret"));
     assert!(!format!("{failure:?}").contains("secret"));
 }
 

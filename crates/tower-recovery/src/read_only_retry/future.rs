@@ -73,9 +73,10 @@ where
 {
     pub(super) fn new(block: Arc<Block<Inner, Rules>>, inner: &mut Inner, request: Request) -> Self {
         let timing = block.policy.timing;
+        let method = block.rules.method(&request);
         let mut call = Call {
-            method: block.rules.method(&request),
-            access: block.rules.access(&request),
+            access: block.rules.access(&request, &method),
+            method,
             ledger: Ledger::first(),
             next: None,
             silenced: false,
@@ -182,6 +183,7 @@ where
             self.next = Some(unsent);
         }
         if self.next.is_none() {
+            tracing::debug!(method = %self.method, "Not repeated: the request cannot be copied, and it was not handed back.");
             return Err(self.conclude(failure, Decision::Final));
         }
         self.silenced = silenced;

@@ -1,0 +1,182 @@
+//! The front door puts each layer around the handle. The fix is inert if one of them is missing: each of these tests fails then.
+
+mod support;
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Response;
+use http_body_util::{BodyExt, Full};
+use tower::{Service, ServiceExt, util::BoxCloneSyncService};
+use tower_recovery::{AttemptTimedOut, Delivery, Recovery, ResolveError};
+use tower_recovery_http::{HttpFrontDoor, IncompleteBody, Origin};
+use tower_recovery_test::{Act, FaultyServer, NotRegistered, Registry};
+
+use self::support::{NAME, call, door, read, register, registry_of, request, server, write};
+
+/// Long enough for a busy machine to answer, short enough to wait for where nobody does.
+const ATTEMPT: Duration = Duration::from_millis(400);
+
+#[tokio::test]
+async fn a_write_follows_the_name_to_another_address_with_one_resolve() {
+    let (old, new) = (server().await.unwrap(), server().await.unwrap());
+    let registry = registry_of(&old).await;
+    let mut api = door(&registry).build().unwrap();
+    call(&mut api, write("before")).await.unwrap();
+
+    register(&registry, "second", &new);
+    old.refuse().await;
+    assert_eq!(call(&mut api, write("after")).await.unwrap(), "done");
+
+    assert_eq!((old.executed("after"), new.executed("after")), (0, 1));
+    assert_eq!(registry.look_ups(NAME), 2);
+}
+
+#[tokio::test]
+async fn a_frozen_address_costs_one_attempt_and_never_a_second_execution() {
+    let (old, new) = (server().await.unwrap(), server().await.unwrap());
+    let registry = registry_of(&old).await;
+    let mut api = door(&registry).attempt_timeout(ATTEMPT).build().unwrap();
+    call(&mut api, write("before")).await.unwrap();
+
+    register(&registry, "second", &new);
+    old.freeze();
+    let failure = call(&mut api, write("lost")).await.unwrap_err();
+    assert_eq!(failure.delivery(), Some(Delivery::MaybeSent));
+    assert!(failure.find::<AttemptTimedOut>().unwrap().handed_over);
+    call(&mut api, write("next")).await.unwrap();
+
+    // The frozen instance executes what it held, for a caller that gave up: the write must not have been sent again.
+    old.thaw();
+    old.wait_until_executed(2).await;
+    assert_eq!((old.executed("lost"), new.executed("lost")), (1, 0));
+    assert_eq!((old.executed("next"), new.executed("next")), (0, 1));
+}
+
+#[tokio::test]
+async fn a_read_on_a_frozen_address_is_repeated_silently_on_the_next() {
+    let (old, new) = (server().await.unwrap(), server().await.unwrap());
+    let registry = registry_of(&old).await;
+    let mut api = door(&registry).attempt_timeout(ATTEMPT).build().unwrap();
+
+    call(&mut api, write("before")).await.unwrap();
+    register(&registry, "second", &new);
+    old.freeze();
+    call(&mut api, read("read")).await.unwrap();
+
+    assert_eq!(new.executed("read"), 1);
+    assert_eq!(new.executions()[0].query.as_deref(), Some("silent=true"));
+}
+
+#[tokio::test]
+async fn a_deadline_shorter_than_the_patience_of_others_does_not_keep_a_dead_handle_alive() {
+    let (old, new) = (server().await.unwrap(), server().await.unwrap());
+    let registry = registry_of(&old).await;
+    let mut api = door(&registry).deadline(3 * ATTEMPT).build().unwrap();
+    call(&mut api, write("before")).await.unwrap();
+
+    register(&registry, "second", &new);
+    old.freeze();
+    call(&mut api, write("lost")).await.unwrap_err();
+    call(&mut api, write("next")).await.unwrap();
+    assert_eq!(new.executed("next"), 1);
+}
+
+#[tokio::test]
+async fn an_answer_whose_body_is_short_is_no_answer() {
+    let server = FaultyServer::builder()
+        .application(|_| Response::new(Bytes::from_static(b"a body of many bytes")))
+        .script([Act::PartialBody { sent: 6 }, Act::PartialBody { sent: 6 }])
+        .start()
+        .await
+        .unwrap();
+    let mut api = door(&registry_of(&server).await).build().unwrap();
+
+    let failure = call(&mut api, write("write")).await.unwrap_err();
+    assert_eq!(failure.delivery(), Some(Delivery::MaybeSent));
+    assert_eq!(failure.find::<IncompleteBody>().unwrap().status, 200);
+    assert_eq!(server.executed("write"), 1);
+
+    assert_eq!(call(&mut api, read("read")).await.unwrap(), "a body of many bytes");
+    assert_eq!(server.executed("read"), 2);
+}
+
+#[tokio::test]
+async fn a_body_over_the_limit_is_refused_and_not_asked_for_again() {
+    let server = server().await.unwrap();
+    let mut api = door(&registry_of(&server).await).body_limit(3).build().unwrap();
+    let failure = call(&mut api, read("read")).await.unwrap_err();
+    assert_eq!(failure.delivery(), Some(Delivery::Answered));
+    assert_eq!(
+        failure.into_cause().unwrap().to_string(),
+        "the body of an answer with status 200 OK is longer than the limit of 3 bytes"
+    );
+    assert_eq!(server.executed("read"), 1);
+}
+
+#[tokio::test]
+async fn a_streaming_stack_gives_the_body_as_it_comes() {
+    let server = server().await.unwrap();
+    let api = door(&registry_of(&server).await).build_streaming::<Full<Bytes>>().unwrap();
+    let response = api.oneshot(read("read")).await.unwrap();
+    assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), "done");
+}
+
+#[tokio::test]
+async fn a_name_that_nobody_registered_is_never_sent_and_found_once_somebody_does() {
+    let registry = Registry::<Origin>::new();
+    let mut api = door(&registry).attempts(1).build().unwrap();
+    let failure = call(&mut api, write("early")).await.unwrap_err();
+    assert_eq!(failure.delivery(), Some(Delivery::NeverSent));
+    assert!(matches!(failure.find::<ResolveError>(), Some(ResolveError::Failed(_))));
+    assert_eq!(failure.find::<NotRegistered>().unwrap().name, NAME);
+
+    let server = server().await.unwrap();
+    register(&registry, "first", &server);
+    call(&mut api, write("later")).await.unwrap();
+    assert_eq!((server.executed("early"), server.executed("later")), (0, 1));
+}
+
+#[tokio::test]
+async fn a_stack_can_be_erased_to_one_type_and_its_clones_share_the_handle() {
+    let server = server().await.unwrap();
+    let registry = registry_of(&server).await;
+    let erased = BoxCloneSyncService::new(door(&registry).build::<Full<Bytes>>().unwrap());
+    for number in 0..3 {
+        let id = number.to_string();
+        erased.clone().ready().await.unwrap().call(write(&id)).await.unwrap();
+        assert_eq!(server.executed(&id), 1);
+    }
+    assert_eq!(registry.look_ups(NAME), 1);
+}
+
+#[tokio::test]
+async fn any_authority_or_none_goes_to_the_origin() {
+    let server = server().await.unwrap();
+    let mut api = door(&registry_of(&server).await).build().unwrap();
+    for uri in ["/commit", "http://artifact-manager/commit", "https://elsewhere:1/commit"] {
+        call(&mut api, request(http::Method::POST, uri, uri)).await.unwrap();
+        assert_eq!(server.executed(uri), 1);
+    }
+}
+
+#[test]
+fn settings_out_of_their_bounds_are_refused_by_name_value_and_bound() {
+    let door = || Recovery::http(Registry::<Origin>::new().resolver(), NAME);
+    let second = Duration::from_secs(1);
+    for (refused, message) in [
+        (door().attempts(0), "attempts is 0, but it must be at least 1"),
+        (door().deadline(Duration::ZERO), "deadline is 0s, but it must be above zero"),
+        (door().attempt_timeout(Duration::ZERO), "attempt_timeout is 0s, but it must be above zero"),
+        (
+            door().deadline(second).attempt_timeout(second),
+            "attempt_timeout is 1s, but it must be shorter than the deadline of 1s",
+        ),
+        (
+            door().attempt_timeout(second).connect_timeout(second),
+            "connect_timeout is 1s, but it must be shorter than the attempt_timeout of 1s",
+        ),
+    ] {
+        assert_eq!(refused.build::<Full<Bytes>>().unwrap_err().to_string(), message);
+    }
+}
