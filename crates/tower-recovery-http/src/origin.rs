@@ -118,7 +118,7 @@ mod tests {
         for (text, bound) in [
             ("/path", "a scheme and an authority"),
             ("10.0.0.7:80", "a scheme and an authority"),
-            ("https://10.0.0.7", "of the scheme http"),
+            ("https://10.0.0.7/", "of the scheme http"),
             ("http://10.0.0.7/?q", "without a path"),
             ("http://10.0.0.7/base", "without a path"),
             ("http://[::1", "a valid URI"),

@@ -12,48 +12,48 @@ use tower_recovery::{Failure, Recovery};
 use tower_recovery_http::{CollectedBody, HttpFrontDoor, HttpRecovery, Origin, ReadRoutes, Silence};
 use tower_recovery_test::{FaultyServer, Registry, RegistryResolver};
 
-pub const NAME: &str = "artifact-manager";
+pub(crate) const NAME: &str = "artifact-manager";
 
-pub type Door = HttpRecovery<RegistryResolver<Origin>, &'static str>;
+pub(crate) type Door = HttpRecovery<RegistryResolver<Origin>, &'static str>;
 
 /// The front door of a service that this registry knows, with one silent read, one plain one, and writes.
-pub fn door(registry: &Registry<Origin>) -> Door {
+pub(crate) fn door(registry: &Registry<Origin>) -> Door {
     let reads = ReadRoutes::listed_only()
         .read(Method::GET, "/list")
         .and_then(|reads| reads.silent(Method::GET, "/read", Silence::query("silent", "true")))
-        .unwrap();
+        .expect("the routes are well formed");
     Recovery::http(registry.resolver(), NAME).reads(reads)
 }
 
 /// Registers this server as the one that serves the name.
-pub fn register(registry: &Registry<Origin>, identity: &str, server: &FaultyServer) {
-    registry.register(NAME, identity, server.origin().parse().unwrap());
+pub(crate) fn register(registry: &Registry<Origin>, identity: &str, server: &FaultyServer) {
+    registry.register(NAME, identity, server.origin().parse().expect("an origin"));
 }
 
-pub async fn registry_of(server: &FaultyServer) -> Registry<Origin> {
+pub(crate) async fn registry_of(server: &FaultyServer) -> Registry<Origin> {
     let registry = Registry::new();
     register(&registry, "first", server);
     registry
 }
 
-pub async fn server() -> io::Result<FaultyServer> {
+pub(crate) async fn server() -> io::Result<FaultyServer> {
     FaultyServer::builder().application(|_| Response::new(Bytes::from_static(b"done"))).start().await
 }
 
-pub fn request(method: Method, uri: &str, id: &str) -> Request<Full<Bytes>> {
-    Request::builder().method(method).uri(uri).header("x-request-id", id).body(Full::from("a body")).unwrap()
+pub(crate) fn request(method: Method, uri: &str, id: &str) -> Request<Full<Bytes>> {
+    Request::builder().method(method).uri(uri).header("x-request-id", id).body(Full::from("a body")).expect("a request")
 }
 
-pub fn write(id: &str) -> Request<Full<Bytes>> {
+pub(crate) fn write(id: &str) -> Request<Full<Bytes>> {
     request(Method::POST, "/commit", id)
 }
 
-pub fn read(id: &str) -> Request<Full<Bytes>> {
+pub(crate) fn read(id: &str) -> Request<Full<Bytes>> {
     request(Method::GET, "/read", id)
 }
 
 /// One call, to its answer's text.
-pub async fn call<Stack>(stack: &mut Stack, request: Request<Full<Bytes>>) -> Result<Bytes, Failure>
+pub(crate) async fn call<Stack>(stack: &mut Stack, request: Request<Full<Bytes>>) -> Result<Bytes, Failure>
 where
     Stack: Service<Request<Full<Bytes>>, Response = Response<CollectedBody>, Error = Failure>,
 {

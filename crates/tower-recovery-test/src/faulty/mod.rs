@@ -1,0 +1,90 @@
+//! A faulty HTTP/1 server on a real socket.
+//!
+//! The server runs an *application*, a closure from a request to a response, and follows a *script*, which says for each connection and
+//! each request what goes wrong. Its log tells what was really executed, which is what a client that repeats requests must be judged by.
+//!
+//! # When things happen
+//!
+//! A request goes through these moments, each of which can be counted and waited for:
+//!
+//! 1. its head is read, and the script chooses the [`Act`];
+//! 2. it is *read*, with its whole body;
+//! 3. it may be *held*, by an act or because the server is [frozen](FaultyServer::freeze);
+//! 4. it is *executed*: its entry in the log is made, and the application runs;
+//! 5. it is answered, as far as the act lets it.
+//!
+//! Requests are told apart by their header `x-request-id`; one without it gets an id that the server makes up. Requests of one connection
+//! are served one after another, pipelined ones too.
+//!
+//! A connection is *open* from its acceptance until the server ends it, or sees that the client has ended its side. The server watches
+//! for that also while it holds a request, so that a test can wait for a client to give up.
+//!
+//! # Examples
+//!
+//! See the [crate] for the shortest one. Here the server freezes with a request in hand, the client gives up, and the request is
+//! executed nevertheless:
+//!
+//! ```
+//! use bytes::Bytes;
+//! use http::{Request, Response};
+//! use tokio::{io::AsyncWriteExt, net::TcpStream};
+//! use tower_recovery_test::faulty::{Act, FaultyServer, RequestContext};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> std::io::Result<()> {
+//! let server = FaultyServer::builder()
+//!     .application(|request: &Request<Bytes>| Response::new(request.body().clone()))
+//!     .script(|request: &RequestContext| match request.path.as_str() {
+//!         "/orders" => Act::FreezeThenRun,
+//!         _ => Act::Answer,
+//!     })
+//!     .start()
+//!     .await?;
+//!
+//! let mut client = TcpStream::connect(server.address()).await?;
+//! client.write_all(b"PUT /orders HTTP/1.1\r\nx-request-id: 7\r\ncontent-length: 4\r\n\r\nbook").await?;
+//! server.wait_until_held(1).await;
+//! drop(client);
+//! server.wait_until_open(0).await;
+//! assert_eq!(server.executed("7"), 0);
+//!
+//! server.thaw();
+//! server.wait_until_executed(1).await;
+//! assert_eq!(server.executed("7"), 1);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Limits
+//!
+//! A head of more than 64 KiB, a body larger than [the limit](FaultyServerBuilder::body_limit), and anything that is not HTTP/1 end the
+//! connection without an answer.
+//!
+//! # Panics
+//!
+//! A panic of the application or the script ends its connection; an execution that panics is an execution.
+
+mod accept;
+mod act;
+mod answer;
+mod body;
+mod builder;
+mod connection;
+mod freeze;
+mod head;
+mod log;
+mod refused;
+mod script;
+mod server;
+mod shared;
+mod socket;
+mod wire;
+
+pub use self::{
+    act::{Act, ConnectionAct},
+    builder::FaultyServerBuilder,
+    log::Execution,
+    refused::RefusedAddress,
+    script::{RequestContext, Script},
+    server::FaultyServer,
+};

@@ -1,0 +1,86 @@
+//! What all tasks of one server share.
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response};
+
+use super::{ConnectionAct, Execution, Script, freeze::Freeze, head::Head, log::ExecutionLog, script::RequestContext};
+use crate::counter::Counter;
+
+pub(super) type Application = Box<dyn Fn(&Request<Bytes>) -> Response<Bytes> + Send + Sync>;
+pub(super) type AtAccept = Box<dyn Fn(usize) -> ConnectionAct + Send + Sync>;
+
+pub(super) struct Shared {
+    pub(super) application: Application,
+    pub(super) script: Box<dyn Script>,
+    /// Decides about connections in the script's place.
+    pub(super) at_accept: Option<AtAccept>,
+    pub(super) body_limit: usize,
+    pub(super) freeze: Freeze,
+    pub(super) log: ExecutionLog,
+    pub(super) counts: Counts,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    pub(super) connections: Counter,
+    /// Connections that neither side has ended.
+    pub(super) open: Counter,
+    pub(super) heads: Counter,
+    pub(super) read: Counter,
+    pub(super) held: Counter,
+    /// Executions that the application has returned from; the log has those that have begun.
+    pub(super) executed: Counter,
+}
+
+impl Shared {
+    pub(super) fn connection_act(&self, connection: usize) -> ConnectionAct {
+        match &self.at_accept {
+            Some(decide) => decide(connection),
+            None => self.script.on_connection(connection),
+        }
+    }
+
+    /// Gives a request whose head was read its numbers and its id.
+    pub(super) fn context(&self, head: &Head, connection: usize, number_on_connection: usize) -> RequestContext {
+        let number = self.counts.heads.increment();
+        RequestContext {
+            connection,
+            number_on_connection,
+            number,
+            method: head.parts.method.clone(),
+            path: head.parts.uri.path().to_owned(),
+            query: head.parts.uri.query().map(str::to_owned),
+            request_id: sent_id(&head.parts.headers).unwrap_or_else(|| format!("without-id-{number}")),
+        }
+    }
+
+    /// Enters an execution into the log: from here on it counts.
+    pub(super) fn enter(&self, context: &RequestContext) {
+        self.log.enter(Execution {
+            request_id: context.request_id.clone(),
+            method: context.method.clone(),
+            path: context.path.clone(),
+            query: context.query.clone(),
+        });
+    }
+
+    /// Runs the application.
+    pub(super) fn run(&self, request: &Request<Bytes>) -> Response<Bytes> {
+        let _executed = IncrementOnDrop(&self.counts.executed);
+        (self.application)(request)
+    }
+}
+
+fn sent_id(headers: &HeaderMap) -> Option<String> {
+    let id = headers.get("x-request-id")?;
+    Some(String::from_utf8_lossy(id.as_bytes()).into_owned())
+}
+
+/// Counts when the application has ended, by a panic too.
+struct IncrementOnDrop<'counter>(&'counter Counter);
+
+impl Drop for IncrementOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.increment();
+    }
+}

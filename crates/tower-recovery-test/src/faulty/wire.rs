@@ -1,0 +1,126 @@
+//! The socket of one connection, and what was read ahead of it.
+
+use std::{io, pin::pin};
+
+use bytes::{Bytes, BytesMut};
+use socket2::SockRef;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    select,
+};
+
+use super::{
+    body::Body,
+    head::{Framing, HEAD_LIMIT, Head},
+};
+
+/// The connection cannot be read on: it was cut off, it does not speak HTTP/1, or it went over a limit. The cause makes no difference.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Broken;
+
+impl From<io::Error> for Broken {
+    fn from(_: io::Error) -> Self {
+        Self
+    }
+}
+
+impl From<httparse::Error> for Broken {
+    fn from(_: httparse::Error) -> Self {
+        Self
+    }
+}
+
+/// A socket with a read buffer.
+#[derive(Debug)]
+pub(super) struct Wire {
+    stream: TcpStream,
+    /// What was read and not taken yet; pipelined requests wait in it for their turn.
+    buffer: BytesMut,
+    /// Whether the client has ended its side, or the connection is gone.
+    client_ended: bool,
+}
+
+impl Wire {
+    pub(super) fn new(stream: TcpStream) -> Self {
+        Self { stream, buffer: BytesMut::new(), client_ended: false }
+    }
+
+    /// The next head; `None` if the connection ended in good order before one began.
+    pub(super) async fn read_head(&mut self) -> Result<Option<Head>, Broken> {
+        loop {
+            if let Some(head) = Head::take(&mut self.buffer)? {
+                return Ok(Some(head));
+            }
+            if !self.fill().await {
+                return if self.buffer.is_empty() { Ok(None) } else { Err(Broken) };
+            }
+        }
+    }
+
+    pub(super) async fn read_body(&mut self, framing: Framing, limit: usize) -> Result<Bytes, Broken> {
+        let mut body = Body::new(framing, limit)?;
+        loop {
+            if let Some(whole) = body.take(&mut self.buffer)? {
+                return Ok(whole);
+            }
+            if !self.fill().await {
+                return Err(Broken);
+            }
+        }
+    }
+
+    pub(super) async fn write(&mut self, bytes: &[u8]) -> Result<(), Broken> {
+        Ok(self.stream.write_all(bytes).await?)
+    }
+
+    /// Waits for the event, and calls `client_ended` if the client ends its side before it.
+    ///
+    /// To see that, it reads ahead; who sends more than a head may hold in the meantime is not watched any further.
+    pub(super) async fn watch_until(&mut self, event: impl Future<Output = ()>, mut client_ended: impl FnMut()) {
+        let mut event = pin!(event);
+        loop {
+            let watching = !self.client_ended && self.buffer.len() < HEAD_LIMIT;
+            select! {
+                biased;
+                () = &mut event => return,
+                open = self.fill(), if watching => if !open { client_ended() },
+            }
+        }
+    }
+
+    /// Sends a FIN.
+    pub(super) async fn finish(&mut self) {
+        // Fails if the client has reset the connection: then it has ended, too.
+        let _ = self.stream.shutdown().await;
+    }
+
+    /// Throws away what the client still sends, until it ends its side. To close a socket with unread bytes would send a reset.
+    pub(super) async fn drain(&mut self) {
+        self.buffer.clear();
+        while self.fill().await {
+            self.buffer.clear();
+        }
+    }
+
+    /// Lets the socket end with an RST when it is dropped.
+    pub(super) fn reset_on_drop(&self) {
+        reset_on_drop(&self.stream);
+    }
+
+    /// Reads what there is; `false` at the end of the client's side.
+    async fn fill(&mut self) -> bool {
+        if !self.client_ended {
+            self.buffer.reserve(4 * 1024);
+            let read = self.stream.read_buf(&mut self.buffer).await;
+            self.client_ended = !matches!(read, Ok(1..));
+        }
+        !self.client_ended
+    }
+}
+
+/// Lets a socket end with an RST when it is dropped.
+pub(super) fn reset_on_drop(stream: &TcpStream) {
+    // Fails only on a socket that is gone already, and then there is nothing to reset.
+    let _ = SockRef::from(stream).set_linger(Some(std::time::Duration::ZERO));
+}

@@ -1,0 +1,146 @@
+//! A client that sees everything: raw bytes, and how the connection ended.
+// No test binary uses all of it, and clippy does not take it for test code.
+#![allow(dead_code, clippy::unwrap_used)]
+
+use std::{
+    io,
+    mem::MaybeUninit,
+    sync::mpsc::{self, RecvTimeoutError},
+    thread,
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use socket2::SockRef;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    select,
+    sync::oneshot,
+};
+use tower_recovery_test::faulty::{FaultyServer, Script};
+
+/// A server that gives each request its body back.
+pub(crate) async fn echo(script: impl Script) -> FaultyServer {
+    let echo = |request: &Request<Bytes>| Response::new(request.body().clone());
+    let builder = FaultyServer::builder().application(echo).script(script);
+    builder.start().await.unwrap()
+}
+
+/// Ends a test that hangs, by the time of a thread: on a paused clock, a timer of tokio's would be passed by as soon as nothing moves.
+pub(crate) async fn within<Output>(future: impl Future<Output = Output>) -> Output {
+    let (_finished, running) = mpsc::channel::<()>();
+    let (hangs, hung) = oneshot::channel();
+    thread::spawn(move || {
+        if running.recv_timeout(Duration::from_secs(20)) == Err(RecvTimeoutError::Timeout) {
+            let _ = hangs.send(());
+        }
+    });
+    select! {
+        biased;
+        output = future => output,
+        Ok(()) = hung => panic!("the test hangs"),
+    }
+}
+
+/// How the server ended the connection.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Fin,
+    Reset,
+}
+
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
+}
+
+pub(crate) struct Client {
+    stream: TcpStream,
+    read: Vec<u8>,
+}
+
+impl Client {
+    pub(crate) async fn connect(server: &FaultyServer) -> Self {
+        Self { stream: TcpStream::connect(server.address()).await.unwrap(), read: Vec::new() }
+    }
+
+    /// Connects and sends one request.
+    pub(crate) async fn sending(server: &FaultyServer, method: &str, id: &str, body: &str) -> Self {
+        let mut client = Self::connect(server).await;
+        client.send(method, id, body).await;
+        client
+    }
+
+    pub(crate) async fn send(&mut self, method: &str, id: &str, body: &str) {
+        let length = body.len();
+        self.send_raw(&format!(
+            "{method} /orders HTTP/1.1\r\nhost: orders\r\nx-request-id: {id}\r\ncontent-length: {length}\r\n\r\n{body}"
+        ))
+        .await;
+    }
+
+    pub(crate) async fn send_raw(&mut self, text: &str) {
+        self.stream.write_all(text.as_bytes()).await.unwrap();
+    }
+
+    /// Ends the client's side only.
+    pub(crate) async fn shut_down(&mut self) {
+        self.stream.shutdown().await.unwrap();
+    }
+
+    /// The next head, up to its empty line.
+    pub(crate) async fn head(&mut self) -> String {
+        loop {
+            if let Some(end) = find(&self.read, b"\r\n\r\n") {
+                let head = self.read.drain(..end + 4).collect();
+                return String::from_utf8(head).unwrap();
+            }
+            self.read_some().await;
+        }
+    }
+
+    /// The next answer, whose body ends where its content length says.
+    pub(crate) async fn answer(&mut self) -> Answer {
+        let head = self.head().await;
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+        let length = length.unwrap().parse().unwrap();
+        while self.read.len() < length {
+            self.read_some().await;
+        }
+        let body = self.read.drain(..length).collect();
+        Answer { head, body }
+    }
+
+    /// Everything up to the end of the connection, and how it ended.
+    pub(crate) async fn rest(mut self) -> (String, End) {
+        let end = loop {
+            match self.stream.read_buf(&mut self.read).await {
+                Ok(0) => break End::Fin,
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => break End::Reset,
+                Err(error) => panic!("{error}"),
+            }
+        };
+        (String::from_utf8(self.read).unwrap(), end)
+    }
+
+    /// Asks the system, not the runtime's memory of it: there is neither a byte nor an end.
+    #[track_caller]
+    pub(crate) fn assert_silent(&self) {
+        assert!(self.read.is_empty());
+        let peeked = SockRef::from(&self.stream).peek(&mut [MaybeUninit::uninit()]);
+        assert_eq!(peeked.unwrap_err().kind(), io::ErrorKind::WouldBlock);
+    }
+
+    async fn read_some(&mut self) {
+        let read = self.stream.read_buf(&mut self.read).await.unwrap();
+        assert_ne!(read, 0, "ended after {:?}", self.read);
+    }
+}
+
+fn find(text: &[u8], part: &[u8]) -> Option<usize> {
+    text.windows(part.len()).position(|window| window == part)
+}

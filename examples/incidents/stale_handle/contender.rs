@@ -1,0 +1,150 @@
+//! Who is compared: three ways to hold the handle, behind one type.
+
+use std::{
+    future::{Ready, ready},
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use http::{Method, Request, Response};
+use http_body_util::{BodyExt, Full};
+use tower::{BoxError, Service, ServiceBuilder, ServiceExt, retry::Policy, util::BoxCloneSyncService};
+use tower_recovery::{Recovery, Resolved};
+use tower_recovery_http::{
+    CollectLayer, CollectedBody, HttpFrontDoor, HttpRecovery, Origin, OriginHandle, ReadRoutes, Silence,
+};
+
+use super::{DEADLINE, TIMEOUT};
+
+const NAME: &str = "artifact-manager";
+/// As many as our stack makes.
+const ATTEMPTS: usize = 3;
+const BODY_LIMIT: usize = 1 << 16;
+
+pub(crate) type Client = BoxCloneSyncService<Request<Full<Bytes>>, Response<CollectedBody>, BoxError>;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Contender {
+    /// The handle is resolved once and kept: the origin of the incident.
+    Cached,
+    /// The same under `tower::retry`, which repeats every error.
+    RetryAll,
+    /// Our stack, with the timeout of the others for each attempt.
+    Recovery,
+    /// Our stack, with a deadline that is shorter than the timeout of the others.
+    RecoveryDeadline,
+}
+
+impl Contender {
+    pub(crate) const ALL: [Self; 4] = [Self::Cached, Self::RetryAll, Self::Recovery, Self::RecoveryDeadline];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Cached => "cached",
+            Self::RetryAll => "retry_all",
+            Self::Recovery => "recovery",
+            Self::RecoveryDeadline => "recovery_deadline",
+        }
+    }
+
+    pub(crate) fn is_ours(self) -> bool {
+        matches!(self, Self::Recovery | Self::RecoveryDeadline)
+    }
+
+    pub(crate) async fn connect(self, registry: RegistryClient) -> Client {
+        match self {
+            Self::Cached => BoxCloneSyncService::new(
+                ServiceBuilder::new()
+                    .timeout(TIMEOUT)
+                    .layer(CollectLayer::new(BODY_LIMIT))
+                    .service(registry.resolve_once().await),
+            ),
+            Self::RetryAll => BoxCloneSyncService::new(
+                ServiceBuilder::new()
+                    .retry(EveryError { left: ATTEMPTS - 1 })
+                    .timeout(TIMEOUT)
+                    .layer(CollectLayer::new(BODY_LIMIT))
+                    .service(registry.resolve_once().await),
+            ),
+            Self::Recovery => recovering(artifact_manager(registry).attempt_timeout(TIMEOUT)),
+            Self::RecoveryDeadline => recovering(artifact_manager(registry).deadline(DEADLINE)),
+        }
+    }
+}
+
+/// The one place where the stack is put around the handle.
+fn artifact_manager(registry: RegistryClient) -> HttpRecovery<RegistryClient, &'static str> {
+    let reads = ReadRoutes::listed_only()
+        .silent(Method::GET, "/artifacts/{id}", Silence::query("silent", "true"))
+        .expect("the route is well formed");
+    Recovery::http(registry, NAME).named("artifact manager service proxy").reads(reads).body_limit(BODY_LIMIT)
+}
+
+fn recovering(stack: HttpRecovery<RegistryClient, &'static str>) -> Client {
+    let stack = stack.build().expect("the settings are within their bounds");
+    BoxCloneSyncService::new(stack.map_err(BoxError::from))
+}
+
+/// Retry and hope.
+#[derive(Clone)]
+struct EveryError {
+    left: usize,
+}
+
+impl<Answer> Policy<Request<Full<Bytes>>, Answer, BoxError> for EveryError {
+    type Future = Ready<()>;
+
+    fn retry(&mut self, _: &mut Request<Full<Bytes>>, outcome: &mut Result<Answer, BoxError>) -> Option<Ready<()>> {
+        outcome.as_ref().err()?;
+        self.left = self.left.checked_sub(1)?;
+        Some(ready(()))
+    }
+
+    fn clone_request(&mut self, request: &Request<Full<Bytes>>) -> Option<Request<Full<Bytes>>> {
+        Some(request.clone())
+    }
+}
+
+/// The registry over HTTP: a resolver like any other.
+#[derive(Clone)]
+pub(crate) struct RegistryClient {
+    client: OriginHandle<Full<Bytes>>,
+}
+
+#[derive(serde::Deserialize)]
+struct Registration {
+    client_id: String,
+    origin: String,
+}
+
+impl RegistryClient {
+    pub(crate) fn new(registry: Origin) -> Self {
+        Self { client: OriginHandle::new(registry, TIMEOUT) }
+    }
+
+    async fn resolve_once(self) -> OriginHandle<Full<Bytes>> {
+        let found = self.oneshot(NAME).await.expect("the registry answers");
+        OriginHandle::new(found.handle, TIMEOUT)
+    }
+}
+
+impl Service<&'static str> for RegistryClient {
+    type Response = Resolved<Origin>;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<Resolved<Origin>, BoxError>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.client.poll_ready(context).map_err(Into::into)
+    }
+
+    fn call(&mut self, name: &'static str) -> Self::Future {
+        let request = Request::get(format!("/services/{name}")).body(Full::default());
+        let answer = request.map(|request| self.client.call(request));
+        Box::pin(async move {
+            let body = answer?.await?.into_body().collect().await?.to_bytes();
+            let Registration { client_id, origin } = serde_json::from_slice(&body)?;
+            Ok(Resolved::new(client_id, origin.parse()?))
+        })
+    }
+}

@@ -1,0 +1,139 @@
+//! The servers: a registry, the old and the new artifact manager, and the books that they keep.
+
+use std::{
+    collections::HashMap,
+    io,
+    sync::{Arc, Mutex, MutexGuard},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http::{Method, Request, Response};
+use tokio::sync::watch;
+use tower_recovery_test::{Act, FaultyServer, faulty::RequestContext};
+
+use super::contender::RegistryClient;
+
+pub(crate) const OLD_CLIENT_ID: &str = "public/marvelous-chameleon-04319715";
+pub(crate) const NEW_CLIENT_ID: &str = "public/incredible-athlete-20303535";
+
+/// How long a write takes before it is executed: it is in flight for that long.
+const WRITE_TIME: Duration = Duration::from_millis(150);
+
+pub(crate) struct World {
+    registry: FaultyServer,
+    registered: Arc<Mutex<Registration>>,
+    old: FaultyServer,
+    new: FaultyServer,
+    books: Arc<Books>,
+}
+
+/// What the registry answers.
+#[derive(Clone, serde::Serialize)]
+struct Registration {
+    client_id: &'static str,
+    origin: String,
+}
+
+/// What both artifact managers executed.
+#[derive(Default)]
+pub(crate) struct Books {
+    executed: Mutex<Executed>,
+    writes_in_flight: watch::Sender<usize>,
+}
+
+#[derive(Default)]
+pub(crate) struct Executed {
+    /// How often each write was executed, by request id.
+    pub(crate) writes: HashMap<String, usize>,
+    /// How often each read was counted as a view, by request id.
+    pub(crate) views: HashMap<String, usize>,
+    /// How often the registry was asked since the manager registered anew.
+    pub(crate) look_ups: usize,
+}
+
+impl World {
+    pub(crate) async fn start() -> io::Result<Self> {
+        let books = Arc::new(Books::default());
+        let old = artifact_manager(&books).await?;
+        let new = artifact_manager(&books).await?;
+        let registered = Arc::new(Mutex::new(Registration { client_id: OLD_CLIENT_ID, origin: old.origin() }));
+        let registry = registry(&registered, &books).await?;
+        Ok(Self { registry, registered, old, new, books })
+    }
+
+    pub(crate) fn old(&self) -> &FaultyServer {
+        &self.old
+    }
+
+    pub(crate) fn registry_client(&self) -> RegistryClient {
+        RegistryClient::new(self.registry.origin().parse().expect("the server's own origin"))
+    }
+
+    /// Where the status calls go, which stay green through all of it.
+    pub(crate) fn status_uri(&self) -> String {
+        format!("{}/status", self.registry.origin())
+    }
+
+    pub(crate) async fn wait_until_writes_in_flight(&self, at_least: usize) {
+        let mut writes_in_flight = self.books.writes_in_flight.subscribe();
+        writes_in_flight.wait_for(|writes| *writes >= at_least).await.expect("the books are kept as long as the world");
+    }
+
+    /// The manager registers under another id, at another address. Returns how many writes were under way at that moment.
+    pub(crate) fn register_anew(&self) -> usize {
+        let writes_in_flight = *self.books.writes_in_flight.borrow();
+        *self.registered.lock().expect("no holder panics") =
+            Registration { client_id: NEW_CLIENT_ID, origin: self.new.origin() };
+        self.executed().look_ups = 0;
+        writes_in_flight
+    }
+
+    pub(crate) fn executed(&self) -> MutexGuard<'_, Executed> {
+        self.books.executed.lock().expect("no holder panics")
+    }
+}
+
+async fn registry(registered: &Arc<Mutex<Registration>>, books: &Arc<Books>) -> io::Result<FaultyServer> {
+    let (registered, books) = (Arc::clone(registered), Arc::clone(books));
+    FaultyServer::builder()
+        .application(move |request| {
+            if request.uri().path() == "/status" {
+                return Response::new(Bytes::from_static(b"green"));
+            }
+            books.executed.lock().expect("no holder panics").look_ups += 1;
+            let registration = registered.lock().expect("no holder panics").clone();
+            Response::new(serde_json::to_vec(&registration).expect("two strings").into())
+        })
+        .start()
+        .await
+}
+
+async fn artifact_manager(books: &Arc<Books>) -> io::Result<FaultyServer> {
+    let (booked, started) = (Arc::clone(books), Arc::clone(books));
+    FaultyServer::builder()
+        .script(move |request: &RequestContext| match request.method {
+            Method::POST => {
+                started.writes_in_flight.send_modify(|writes| *writes += 1);
+                Act::SlowThenRun { delay: WRITE_TIME }
+            }
+            _ => Act::Answer,
+        })
+        .application(move |request| booked.execute(request))
+        .start()
+        .await
+}
+
+impl Books {
+    fn execute(&self, request: &Request<Bytes>) -> Response<Bytes> {
+        let id = request.headers()["x-request-id"].to_str().expect("the callers' ids are ASCII").to_owned();
+        let mut executed = self.executed.lock().expect("no holder panics");
+        if request.method() == Method::POST {
+            *executed.writes.entry(id).or_default() += 1;
+            self.writes_in_flight.send_modify(|writes| *writes -= 1);
+        } else if request.uri().query() != Some("silent=true") {
+            *executed.views.entry(id).or_default() += 1;
+        }
+        Response::new(Bytes::from_static(b"an artifact"))
+    }
+}
