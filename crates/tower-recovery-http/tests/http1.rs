@@ -21,7 +21,12 @@ const MAYBE_SENT: [(Act, usize); 6] = [
 ];
 
 async fn faulty(act: Act) -> FaultyServer {
-    FaultyServer::builder().application(|_| Response::new("done".into())).script([act]).start().await.unwrap()
+    FaultyServer::builder()
+        .application(|_| Response::new("done".into()))
+        .script([act])
+        .start()
+        .await
+        .expect("a port is free")
 }
 
 #[tokio::test]
@@ -186,5 +191,5 @@ async fn answering(status: StatusCode) -> FaultyServer {
         })
         .start()
         .await
-        .unwrap()
+        .expect("a port is free")
 }

@@ -77,7 +77,11 @@ fn thousand_calls(stack: &mut impl Service<u64, Response = u64, Error = Failure>
 
 // The resolve of the first call bounds itself with a timer, which needs a runtime to exist.
 fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap()
+    tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime can be built")
 }
 
 #[test]
@@ -119,7 +123,7 @@ fn the_copy_that_the_rules_make_is_all_that_a_call_allocates() {
     let runtime = runtime();
     let _entered = runtime.enter();
     let boxing = NamedRules::new(|_: &u64| "double", ReadMethods::new()).copied_by(|request| {
-        drop(Box::new(*request));
+        drop(std::hint::black_box(Box::new(*request)));
         Some(*request)
     });
     let mut stack = ServiceBuilder::new()

@@ -51,7 +51,7 @@
 //!
 //! # Errors
 //!
-//! The last [`Failure`](crate::Failure), with the number of attempts and with what they prove together, and
+//! The last [`Failure`], with the number of attempts and with what they prove together, and
 //! [exhausted](crate::Failure::is_exhausted) where only the bounds of the call ended it. A refusal that outlives the attempts goes out as
 //! the response that it is. At the deadline: [`DeadlineExceeded`] with the last failure, if there was one, as its source.
 //!
