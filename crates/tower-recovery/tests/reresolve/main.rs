@@ -1,0 +1,11 @@
+//! `ReresolveLayer`: which handle a call goes to, what evicts it, and what callers see meanwhile.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail like the tests do")]
+
+mod concurrent;
+mod contract;
+mod evidence;
+mod reports_of_handles;
+mod reports_of_resolves;
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,0 +1,158 @@
+//! Failures that others reported in public, each by its number: resolves that fail, hang or are given up.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, advance};
+use tokio_test::{assert_pending, assert_ready_err, assert_ready_ok, task};
+use tower::ServiceExt;
+use tower_recovery::{Delivery, HandleCache, ResolveError};
+use tower_recovery_test::{ScriptedResolver, Step};
+
+use super::support::{
+    Call, Fault, Reply, attempts, backend, cache, done, fails, millis, poll_woken, recovering, reresolving, resolved,
+    resolver,
+};
+
+#[tokio::test(start_paused = true)]
+async fn b30_the_caller_that_began_the_resolve_is_cancelled_and_the_others_go_on() {
+    let resolver = ScriptedResolver::new([resolved("a", &backend([done("a")])).delayed(millis(200))]);
+    let stack = reresolving(cache(&resolver));
+    let mut callers: Vec<_> = (0..5).map(|_| task::spawn(stack.clone().oneshot(Call::write()))).collect();
+    for caller in &mut callers {
+        assert_pending!(caller.poll());
+    }
+    advance(millis(50)).await;
+    drop(callers.remove(0));
+    advance(millis(149)).await;
+    assert!(callers.iter().all(|caller| !caller.is_woken()));
+    advance(millis(1)).await;
+    for caller in &mut callers {
+        assert_eq!(assert_ready_ok!(poll_woken(caller)), Reply::Done("a"));
+    }
+    assert_eq!((resolver.resolves(), resolver.dropped()), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn b30_all_callers_cancelled_end_the_resolve_and_the_next_call_starts_anew() {
+    let resolver = ScriptedResolver::new([resolved("a", &backend([done("a")])).delayed(millis(200))]);
+    let stack = reresolving(cache(&resolver));
+    let mut callers: Vec<_> = (0..5).map(|_| task::spawn(stack.clone().oneshot(Call::write()))).collect();
+    for caller in &mut callers {
+        assert_pending!(caller.poll());
+    }
+    advance(millis(50)).await;
+    drop(callers);
+    assert_eq!((resolver.in_flight(), resolver.dropped()), (0, 1));
+    assert_eq!(stack.oneshot(Call::write()).await.unwrap(), Reply::Done("a"));
+    assert_eq!(resolver.resolves(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn b31_all_waiters_get_the_cause_and_the_ninth_call_resolves_anew() {
+    let handle = backend([done("a")]);
+    let resolver = ScriptedResolver::new([Step::fail(Fault::NoSuchFile).delayed(millis(50)), resolved("a", &handle)]);
+    let stack = reresolving(cache(&resolver));
+    let mut callers: Vec<_> = (0..8).map(|_| task::spawn(stack.clone().oneshot(Call::write()))).collect();
+    for caller in &mut callers {
+        assert_pending!(caller.poll());
+    }
+    advance(millis(50)).await;
+    for caller in &mut callers {
+        let failure = assert_ready_err!(poll_woken(caller));
+        assert_eq!(failure.delivery(), Some(Delivery::NeverSent));
+        assert_eq!(failure.find::<Fault>(), Some(&Fault::NoSuchFile));
+    }
+    assert_eq!(resolver.resolves(), 1);
+    assert_eq!(stack.oneshot(Call::write()).await.unwrap(), Reply::Done("a"));
+    assert_eq!(resolver.resolves(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn b32_a_an_aborted_resolve_leaves_a_clean_slate() {
+    let resolver = ScriptedResolver::new([Step::hang(), resolved("a", &backend([done("a")]))]);
+    let stack = reresolving(cache(&resolver));
+    let mut aborted = task::spawn(stack.clone().oneshot(Call::write()));
+    assert_pending!(aborted.poll());
+    advance(millis(50)).await;
+    drop(aborted);
+    assert_eq!(stack.oneshot(Call::write()).await.unwrap(), Reply::Done("a"));
+    assert_eq!((resolver.resolves(), resolver.dropped()), (2, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn b32_b_a_panicking_resolve_is_typed_for_its_waiters_and_crosses_to_nobody() {
+    let handle = backend([done("a")]);
+    let resolver = ScriptedResolver::new([Step::panic_in_poll().delayed(millis(50)), resolved("a", &handle)]);
+    let stack = reresolving(cache(&resolver));
+    let mut present: Vec<_> = (0..3).map(|_| task::spawn(stack.clone().oneshot(Call::write()))).collect();
+    for caller in &mut present {
+        assert_pending!(caller.poll());
+    }
+    advance(millis(50)).await;
+    for caller in &mut present {
+        let failure = assert_ready_err!(poll_woken(caller));
+        assert!(matches!(failure.find(), Some(ResolveError::Panicked)));
+    }
+    assert_eq!(stack.oneshot(Call::write()).await.unwrap(), Reply::Done("a"));
+    assert_eq!((resolver.resolves(), resolver.in_flight()), (2, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn b34_every_call_asks_a_registry_again_that_failed_before() {
+    let old = backend([fails(Fault::ConnectionRefused)]);
+    let resolver = ScriptedResolver::new([
+        resolved("a", &old),
+        Step::fail(Fault::NoSuchFile),
+        Step::fail(Fault::NoSuchFile),
+        resolved("b", &backend([done("b")])),
+    ]);
+    let started = Instant::now();
+    let stack = recovering(HandleCache::new(resolver.clone(), "service"), attempts(1));
+
+    for resolves in 1..=3 {
+        let failure = stack.clone().oneshot(Call::write()).await.unwrap_err();
+        assert_eq!(failure.delivery(), Some(Delivery::NeverSent));
+        assert_eq!((resolver.resolves(), old.calls()), (resolves, 1));
+    }
+    assert_eq!(stack.oneshot(Call::write()).await.unwrap(), Reply::Done("b"));
+    assert_eq!(started.elapsed(), millis(100 + 100 + 200), "only the floor stood between them");
+}
+
+#[tokio::test(start_paused = true)]
+async fn b34_with_attempts_left_the_first_call_outlasts_the_outage() {
+    let resolver = ScriptedResolver::new([
+        resolved("a", &backend([fails(Fault::ConnectionRefused)])),
+        Step::fail(Fault::NoSuchFile),
+        Step::fail(Fault::NoSuchFile),
+        resolved("b", &backend([done("b")])),
+    ]);
+    let stack = recovering(HandleCache::new(resolver, "service"), attempts(3));
+    assert_eq!(stack.oneshot(Call::write()).await.unwrap(), Reply::Done("b"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn b47_callers_end_with_the_resolver_that_gives_up() {
+    let resolver = ScriptedResolver::<tower_recovery_test::ScriptedService<Call, Reply>>::new([Step::hang()]);
+    let cache = HandleCache::builder(resolver.clone(), "service").resolve_timeout(Duration::from_secs(2)).build();
+    let timing = tower_recovery::CallTiming::builder().deadline(Duration::from_secs(10)).build().unwrap();
+    let stack = recovering(cache, timing);
+    let started = Instant::now();
+    let calls = (0..3).map(|_| tokio::spawn(stack.clone().oneshot(Call::write()))).collect::<Vec<_>>();
+    for call in calls {
+        let failure = call.await.unwrap().unwrap_err();
+        assert_eq!(failure.delivery(), Some(Delivery::NeverSent));
+        assert!(matches!(failure.find(), Some(ResolveError::TimedOut(_))));
+    }
+    assert!(started.elapsed() < Duration::from_secs(10));
+    assert_eq!((resolver.resolves(), resolver.in_flight()), (3, 0), "the three calls shared each of their attempts");
+}
+
+#[tokio::test(start_paused = true)]
+async fn b47_a_typed_peer_not_connected_ends_a_call_at_once() {
+    let started = Instant::now();
+    let resolver = resolver([("a", backend([fails(Fault::ConnectionRefused)]))]);
+    let cache = cache(&resolver);
+    let failure = recovering(cache.clone(), attempts(1)).oneshot(Call::write()).await.unwrap_err();
+    assert_eq!(failure.verdict(), Fault::ConnectionRefused.verdict());
+    assert_eq!((started.elapsed(), cache.generation()), (Duration::ZERO, None));
+}
