@@ -76,6 +76,7 @@ mod call_timing;
 pub mod classify;
 mod delivery;
 pub mod dispatch;
+mod event;
 mod failure;
 mod front_door;
 mod handle_cache;
@@ -87,6 +88,7 @@ pub mod read_only_retry;
 mod request_rules;
 pub mod reresolve;
 mod resolved;
+mod retry_budget;
 mod sources;
 mod sync;
 
@@ -96,6 +98,7 @@ pub use crate::{
     classify::{Classify, ClassifyLayer},
     delivery::{Delivery, Verdict},
     dispatch::{Addressed, Dispatch, NotReady},
+    event::{GiveUp, Observer, RecoveryEvent},
     failure::Failure,
     front_door::Recovery,
     handle_cache::{Acquire, Generation, HandleCache, HandleCacheBuilder, Held, ResolveError},
@@ -107,5 +110,6 @@ pub use crate::{
     request_rules::{NamedRules, RequestRules},
     reresolve::ReresolveLayer,
     resolved::{Identity, Resolved},
+    retry_budget::{RetryBudget, RetryPermit, ShareBudget, ShareBudgetBuilder, TowerBudget},
     sources::sources,
 };
