@@ -105,7 +105,8 @@ impl<Handle: Clone + Send + 'static> Shared<Handle> {
     }
 
     fn take_off(&self, id: FlightId, core: &Core<Handle>) -> Flight<Handle> {
-        let start = self.settings.floor.next_start(core.answered, core.machine.strikes(), Instant::now());
+        let (floor, strikes) = (self.settings.floor, core.machine.strikes());
+        let start = floor.next_start(core.answered, strikes, Instant::now(), fastrand::f64());
         let resolve = resolver::bounded(Arc::clone(&self.resolve), start, self.settings.resolve_timeout);
         Flight::new(id, resolve.boxed())
     }
