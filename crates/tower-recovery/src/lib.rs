@@ -15,6 +15,8 @@
 //! The layers know no protocol. Adapters bring classifiers, rules and handles, and a front door that stacks the layers in the right
 //! order; for a protocol of your own you write a [`Classify`] and [`RequestRules`], as here.
 //!
+//! The [`guide`] says how it thinks and how it is set.
+//!
 //! # Examples
 //!
 //! ```
@@ -79,6 +81,7 @@ pub mod dispatch;
 mod event;
 mod failure;
 mod front_door;
+pub mod guide;
 mod handle_cache;
 mod handover;
 mod invalid_setting;
