@@ -4,6 +4,7 @@ use std::fmt;
 
 /// What a failure proves about its request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "snake_case"))]
 #[expect(
     clippy::exhaustive_enums,
     reason = "these four are the whole of what can be proven, and a match on them should be complete"

@@ -15,6 +15,8 @@
 //! The layers know no protocol. Adapters bring classifiers, rules and handles, and a front door that stacks the layers in the right
 //! order; for a protocol of your own you write a [`Classify`] and [`RequestRules`], as here.
 //!
+//! The [`guide`] says how it thinks and how it is set.
+//!
 //! # Examples
 //!
 //! ```
@@ -76,8 +78,10 @@ mod call_timing;
 pub mod classify;
 mod delivery;
 pub mod dispatch;
+mod event;
 mod failure;
 mod front_door;
+pub mod guide;
 mod handle_cache;
 mod handover;
 mod invalid_setting;
@@ -87,6 +91,7 @@ pub mod read_only_retry;
 mod request_rules;
 pub mod reresolve;
 mod resolved;
+mod retry_budget;
 mod sources;
 mod sync;
 
@@ -96,6 +101,7 @@ pub use crate::{
     classify::{Classify, ClassifyLayer},
     delivery::{Delivery, Verdict},
     dispatch::{Addressed, Dispatch, NotReady},
+    event::{GiveUp, Observer, RecoveryEvent},
     failure::Failure,
     front_door::Recovery,
     handle_cache::{Acquire, Generation, HandleCache, HandleCacheBuilder, Held, ResolveError},
@@ -107,5 +113,6 @@ pub use crate::{
     request_rules::{NamedRules, RequestRules},
     reresolve::ReresolveLayer,
     resolved::{Identity, Resolved},
+    retry_budget::{RetryBudget, RetryPermit, ShareBudget, ShareBudgetBuilder, TowerBudget},
     sources::sources,
 };

@@ -29,6 +29,7 @@ impl<Handle> Resolved<Handle> {
 ///
 /// It is compared to learn whether a re-resolve found somebody else, and it is logged: put no credential into it.
 #[derive(Clone, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(transparent))]
 pub struct Identity(Arc<str>);
 
 impl Identity {

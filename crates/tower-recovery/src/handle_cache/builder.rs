@@ -2,6 +2,8 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use crate::{Observer, event::Reporter};
+
 use super::{HandleCache, floor::Floor, resolver::Resolve, shared::Shared};
 
 /// Sets the bounds and the name of a [`HandleCache`].
@@ -15,6 +17,7 @@ pub(super) struct Settings {
     pub(super) name: Arc<str>,
     pub(super) resolve_timeout: Duration,
     pub(super) floor: Floor,
+    pub(super) reporter: Reporter,
 }
 
 impl<Handle: Clone + Send + 'static> HandleCacheBuilder<Handle> {
@@ -25,6 +28,7 @@ impl<Handle: Clone + Send + 'static> HandleCacheBuilder<Handle> {
                 name: Arc::from("handle"),
                 resolve_timeout: Duration::from_secs(10),
                 floor: Floor { step: Duration::from_millis(100), ceiling: Duration::from_secs(5) },
+                reporter: Reporter::default(),
             },
         }
     }
@@ -42,9 +46,15 @@ impl<Handle: Clone + Send + 'static> HandleCacheBuilder<Handle> {
     }
 
     /// The least time between an answer of the resolver and the next resolve, which grows by one `step` with each resolve
-    /// in a row that fails or finds the instance just evicted, up to `ceiling`. Default: 100 ms, up to 5 s.
+    /// in a row that fails or finds the instance just evicted, up to `ceiling`; chance adds up to a quarter. Default: 100 ms, up to 5 s.
     pub fn resolve_floor(mut self, step: Duration, ceiling: Duration) -> Self {
         self.settings.floor = Floor { step, ceiling };
+        self
+    }
+
+    /// Who sees the events of this cache: resolves, failed ones, evictions.
+    pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
+        self.settings.reporter = Reporter::to(observer);
         self
     }
 

@@ -4,6 +4,7 @@ use std::{fmt, num::NonZeroU64};
 
 /// A number that grows by one with every new handle of a cache. Who evicts names the generation it saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(transparent))]
 pub struct Generation(NonZeroU64);
 
 impl Generation {

@@ -13,7 +13,7 @@ use super::{
     state::{Acquired, FlightId, Joined, LiveHandle, Machine, Settled},
 };
 use crate::{
-    Identity, Lease,
+    Identity, Lease, RecoveryEvent, event,
     lease::Issuer,
     sync::{AtomicU64, Mutex, Ordering, lock},
 };
@@ -105,7 +105,8 @@ impl<Handle: Clone + Send + 'static> Shared<Handle> {
     }
 
     fn take_off(&self, id: FlightId, core: &Core<Handle>) -> Flight<Handle> {
-        let start = self.settings.floor.next_start(core.answered, core.machine.strikes(), Instant::now());
+        let (floor, strikes) = (self.settings.floor, core.machine.strikes());
+        let start = floor.next_start(core.answered, strikes, Instant::now(), fastrand::f64());
         let resolve = resolver::bounded(Arc::clone(&self.resolve), start, self.settings.resolve_timeout);
         Flight::new(id, resolve.boxed())
     }
@@ -126,7 +127,7 @@ impl<Handle: Clone + Send + 'static> Shared<Handle> {
         }
         drop(core);
         drop(left_over);
-        self.report(settled, identity.as_ref(), outcome.as_ref().err());
+        self.report(settled, identity, outcome.as_ref().err());
         outcome
     }
 
@@ -152,23 +153,16 @@ impl<Handle: Clone + Send + 'static> Shared<Handle> {
         Held { handle: live.handle, lease: Lease::new(issuer, live.generation, live.identity) }
     }
 
-    fn report(&self, settled: Settled, found: Option<&Identity>, error: Option<&ResolveError>) {
-        let name = &self.settings.name;
-        match (settled, found) {
-            (Settled::Installed { generation, previous: Some(previous) }, Some(found)) => {
-                tracing::info!(old = %previous, new = %found, %generation, "Re-resolved the {name}.");
+    fn report(&self, settled: Settled, identity: Option<Identity>, error: Option<&ResolveError>) {
+        let name = Arc::clone(&self.settings.name);
+        let event = match (settled, identity, error) {
+            (Settled::Installed { generation, previous }, Some(identity), _) => {
+                RecoveryEvent::HandleResolved { name, identity, generation, previous }
             }
-            (Settled::Installed { generation, previous: None }, Some(found)) => {
-                tracing::debug!(new = %found, %generation, "Resolved the {name}.");
-            }
-            (Settled::Failed, _) => {
-                tracing::warn!(
-                    error = error.map(|error| error as &(dyn std::error::Error + 'static)),
-                    "Could not resolve the {name}."
-                );
-            }
-            _ => {}
-        }
+            (Settled::Failed, _, Some(error)) => RecoveryEvent::ResolveFailed { name, cause: event::text(error) },
+            _ => return,
+        };
+        self.settings.reporter.report(&event);
     }
 }
 
@@ -178,10 +172,11 @@ impl<Handle: Clone + Send + 'static> Issuer for Shared<Handle> {
         let evicted = core.machine.evict(generation);
         self.publish(&core);
         drop(core);
-        if let Some(evicted) = &evicted {
-            tracing::info!(identity = %evicted.identity, %generation, "Evicted the {}.", self.settings.name);
-        }
-        evicted.is_some()
+        let Some(LiveHandle { identity, handle, .. }) = evicted else { return false };
+        drop(handle);
+        let name = Arc::clone(&self.settings.name);
+        self.settings.reporter.report(&RecoveryEvent::HandleEvicted { name, identity, generation });
+        true
     }
 
     fn current(self: Arc<Self>) -> BoxFuture<'static, Result<(Generation, Identity), ResolveError>> {

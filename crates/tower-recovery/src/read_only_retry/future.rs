@@ -19,7 +19,7 @@ use super::{
     decision::{Decision, Ledger},
     service::Block,
 };
-use crate::{Access, Failure, Lease, Renewal, RequestRules, Verdict};
+use crate::{Access, Failure, GiveUp, Lease, RecoveryEvent, Renewal, RequestRules, RetryPermit, Verdict, event};
 
 pin_project! {
     /// The future of [`ReadOnlyRetry`](super::ReadOnlyRetry).
@@ -63,6 +63,8 @@ struct Call<Inner, Rules, Request, Method> {
     silenced: bool,
     /// Why the call is being repeated.
     last: Option<Failure>,
+    /// What the next repeat is paid with; `None` where it is free.
+    permit: Option<RetryPermit>,
     ends: Option<Instant>,
 }
 
@@ -81,6 +83,7 @@ where
             next: None,
             silenced: false,
             last: None,
+            permit: None,
             ends: timing.deadline().map(|deadline| Instant::now() + deadline),
             block,
         };
@@ -114,7 +117,7 @@ where
         Poll::Ready(match this.stage.project() {
             StageProjection::Attempt { .. } => Err(call.cut_off()),
             StageProjection::Renewing { .. } | StageProjection::Pausing { .. } | StageProjection::Readying { .. } => {
-                call.give_up_repeating()
+                call.give_up_repeating(GiveUp::Deadline)
             }
         })
     }
@@ -150,7 +153,10 @@ where
         loop {
             let next = match stage.as_mut().project() {
                 StageProjection::Attempt { attempt } => match ready!(attempt.poll(context)) {
-                    Ok(response) => return Poll::Ready(Ok(response)),
+                    Ok(response) => {
+                        self.block.deposits.answered();
+                        return Poll::Ready(Ok(response));
+                    }
                     Err(error) => self.after(Failure::recover(error.into())),
                 },
                 StageProjection::Renewing { renewal } => self.renewed(ready!(renewal.poll_unpin(context))),
@@ -160,7 +166,7 @@ where
                 }
                 StageProjection::Readying { inner } => match ready!(inner.poll_ready(context)) {
                     Ok(()) => Ok(Stage::Attempt { attempt: self.repeat(inner) }),
-                    Err(error) => Err(self.conclude(Failure::not_ready(error), Decision::Final)),
+                    Err(error) => Err(self.conclude(Failure::not_ready(error), None)),
                 },
             };
             // The failed attempt is dropped here, before anything else is started.
@@ -173,37 +179,56 @@ where
 
     /// An attempt has failed: the next stage, or the outcome of the call.
     fn after(&mut self, failure: Failure) -> Next<Inner, Request> {
+        self.report(RecoveryEvent::AttemptFailed {
+            route: self.route(),
+            method: self.method.to_string(),
+            attempt: self.ledger.attempts(),
+            delivery: failure.delivery(),
+            generation: failure.lease().map(Lease::generation),
+            cause: event::text(failure.cause().unwrap_or(&failure)),
+        });
         let attempts = self.block.policy.timing.attempts();
         let decision = self.ledger.decide(failure.verdict(), self.access, failure.is_exhausted(), attempts);
-        let Decision::Repeat { silenced } = decision else {
-            return Err(self.conclude(failure, decision));
+        let silenced = match decision {
+            Decision::Repeat { silenced } => silenced,
+            Decision::Final => return Err(self.conclude(failure, None)),
+            Decision::Exhausted => return Err(self.conclude(failure, Some(GiveUp::Attempts))),
         };
         // What was handed back is sent before a copy: it is the same request, and it may be the only one there is.
         if let Some(unsent) = failure.take_unsent() {
             self.next = Some(unsent);
         }
         if self.next.is_none() {
-            tracing::debug!(method = %self.method, "Not repeated: the request cannot be copied, and it was not handed back.");
-            return Err(self.conclude(failure, Decision::Final));
+            return Err(self.conclude(failure, Some(GiveUp::NoRequest)));
         }
         self.silenced = silenced;
         let lease = failure.lease().cloned();
         self.last = Some(failure);
         match lease {
             Some(lease) => Ok(Stage::Renewing { renewal: renew(lease) }),
-            None => self.pause(),
+            None => self.pay().and_then(|()| self.pause()),
         }
     }
 
-    /// The handle has been looked at: the first repeat goes at once if there is another one now.
+    /// The handle has been looked at. A repeat to another instance is free, or one eviction would cost every caller a permit; and
+    /// the first repeat goes at once if there is another handle now.
     fn renewed(&mut self, renewal: Renewal) -> Next<Inner, Request> {
+        if !matches!(renewal, Renewal::NewIdentity) {
+            self.pay()?;
+        }
         if renewal.is_changed() && self.ledger.attempts() == 1 { Ok(self.ready_another()) } else { self.pause() }
+    }
+
+    /// Buys the permit before the pause, so that those who wait are counted.
+    fn pay(&mut self) -> Result<(), Result<Inner::Response, Failure>> {
+        self.permit = RetryPermit::buy(self.block.deposits.budget());
+        if self.permit.is_none() { Err(self.give_up_repeating(GiveUp::Budget)) } else { Ok(()) }
     }
 
     fn pause(&mut self) -> Next<Inner, Request> {
         let until = Instant::now() + self.block.policy.backoff.pause(self.ledger.attempts(), fastrand::f64());
         if self.ends.is_some_and(|ends| until >= ends) {
-            return Err(self.give_up_repeating());
+            return Err(self.give_up_repeating(GiveUp::Deadline));
         }
         Ok(Stage::Pausing { pause: sleep_until(until) })
     }
@@ -218,44 +243,65 @@ where
             self.block.rules.silence(&mut request);
         }
         self.ledger.count();
-        tracing::debug!(
-            method = %self.method,
-            attempt = self.ledger.attempts(),
-            silenced = self.silenced,
-            delivery = self.last.as_ref().and_then(Failure::delivery).map(tracing::field::display),
-            "Repeating a call.",
-        );
+        let permit = self.permit.take();
+        self.report(RecoveryEvent::CallRepeated {
+            route: self.route(),
+            method: self.method.to_string(),
+            attempt: self.ledger.attempts(),
+            silenced: self.silenced,
+            free: permit.is_none(),
+        });
+        if let Some(permit) = permit {
+            permit.spend();
+        }
         self.send(inner, request)
     }
 
-    /// The deadline passed between two attempts, or would pass before the next.
-    fn give_up_repeating(&mut self) -> Result<Inner::Response, Failure> {
+    /// The bounds of the call forbid the next attempt.
+    fn give_up_repeating(&mut self, reason: GiveUp) -> Result<Inner::Response, Failure> {
+        self.permit = None;
         let last = self.last.take().expect("nothing is repeated without a failure");
-        self.conclude(last, Decision::Exhausted)
+        self.conclude(last, Some(reason))
     }
 
     /// The deadline passed within an attempt: what it has done so far nobody knows.
     fn cut_off(&mut self) -> Failure {
         let deadline = self.block.policy.timing.deadline().unwrap_or_default();
         let failure = Failure::new(Verdict::maybe_sent(), DeadlineExceeded { deadline, last: self.last.take() });
-        self.sum_up(failure, Decision::Exhausted)
+        self.sum_up(failure, Some(GiveUp::Deadline))
     }
 
     /// The outcome of the call. A response that refuses goes out as the response that it is.
-    fn conclude(&self, failure: Failure, decision: Decision) -> Result<Inner::Response, Failure> {
-        match failure.take_response() {
-            Some(response) => Ok(response),
-            None => Err(self.sum_up(failure, decision)),
-        }
+    fn conclude(&self, failure: Failure, reason: Option<GiveUp>) -> Result<Inner::Response, Failure> {
+        let response = failure.take_response();
+        let failure = self.sum_up(failure, reason);
+        response.ok_or(failure)
     }
 
-    fn sum_up(&self, mut failure: Failure, decision: Decision) -> Failure {
+    fn sum_up(&self, mut failure: Failure, reason: Option<GiveUp>) -> Failure {
         failure.set_verdict(self.ledger.conclude(failure.verdict()));
         failure.set_attempts(self.ledger.attempts());
-        if decision == Decision::Exhausted {
+        let Some(reason) = reason else { return failure };
+        // An outer layer may still have a copy; what this call has spent it has spent.
+        if reason != GiveUp::NoRequest {
             failure.set_exhausted();
         }
+        self.report(RecoveryEvent::CallGivenUp {
+            route: self.route(),
+            method: self.method.to_string(),
+            attempts: self.ledger.attempts(),
+            delivery: failure.delivery(),
+            reason,
+        });
         failure
+    }
+
+    fn route(&self) -> Arc<str> {
+        Arc::clone(&self.block.policy.route)
+    }
+
+    fn report(&self, event: RecoveryEvent) {
+        self.block.policy.reporter.report(&event);
     }
 }
 

@@ -1,9 +1,11 @@
 //! The layer.
 
+use std::sync::Arc;
+
 use tower_layer::Layer;
 
 use super::{LinearBackoff, ReadOnlyRetry};
-use crate::CallTiming;
+use crate::{CallTiming, Observer, RetryBudget, ShareBudget, event::Reporter};
 
 /// Repeats what may be repeated. See the [module documentation](super).
 #[derive(Clone, Debug)]
@@ -12,17 +14,34 @@ pub struct ReadOnlyRetryLayer<Rules> {
     policy: Policy,
 }
 
-/// How often, how long, and with what pauses.
-#[derive(Clone, Copy, Debug, Default)]
+/// How often, how long, with what pauses, at whose expense, and who hears of it.
+#[derive(Clone, Debug)]
 pub(super) struct Policy {
     pub(super) timing: CallTiming,
     pub(super) backoff: LinearBackoff,
+    pub(super) budget: Arc<dyn RetryBudget>,
+    pub(super) route: Arc<str>,
+    pub(super) reporter: Reporter,
 }
 
 impl<Rules> ReadOnlyRetryLayer<Rules> {
-    /// A layer that knows its requests by these rules, with the default [`CallTiming`] and [`LinearBackoff`].
+    /// A layer that knows its requests by these rules, with the default [`CallTiming`] and [`LinearBackoff`], and a [`ShareBudget`] of its own.
     pub fn new(rules: Rules) -> Self {
-        Self { rules, policy: Policy::default() }
+        let policy = Policy {
+            timing: CallTiming::default(),
+            backoff: LinearBackoff::default(),
+            budget: Arc::new(ShareBudget::default()),
+            route: Arc::from("call"),
+            reporter: Reporter::default(),
+        };
+        Self { rules, policy }
+    }
+
+    /// What events and logs call the route. Default: `call`.
+    #[must_use]
+    pub fn named(mut self, route: impl Into<Arc<str>>) -> Self {
+        self.policy.route = route.into();
+        self
     }
 
     /// How many attempts and how much time a call has.
@@ -38,12 +57,26 @@ impl<Rules> ReadOnlyRetryLayer<Rules> {
         self.policy.backoff = backoff;
         self
     }
+
+    /// Who sells the permits for repeats. To share a budget among several layers, give each an `Arc` of it.
+    #[must_use]
+    pub fn budget<Budget: RetryBudget + 'static>(mut self, budget: impl Into<Arc<Budget>>) -> Self {
+        self.policy.budget = budget.into();
+        self
+    }
+
+    /// Who sees the events of this layer: failed attempts, repeats, calls given up.
+    #[must_use]
+    pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
+        self.policy.reporter = Reporter::to(observer);
+        self
+    }
 }
 
 impl<Rules: Clone, Inner: Clone> Layer<Inner> for ReadOnlyRetryLayer<Rules> {
     type Service = ReadOnlyRetry<Inner, Rules>;
 
     fn layer(&self, inner: Inner) -> Self::Service {
-        ReadOnlyRetry::new(inner, self.rules.clone(), self.policy)
+        ReadOnlyRetry::new(inner, self.rules.clone(), self.policy.clone())
     }
 }

@@ -12,6 +12,7 @@ use tower_service::Service;
 use super::{ReadOnlyRetryFuture, layer::Policy};
 use crate::{
     Failure, RequestRules,
+    retry_budget::Deposits,
     sync::{Mutex, lock},
 };
 
@@ -25,14 +26,22 @@ pub struct ReadOnlyRetry<Inner, Rules> {
 pub(super) struct Block<Inner, Rules> {
     pub(super) rules: Rules,
     pub(super) policy: Policy,
+    pub(super) deposits: Deposits,
     /// Never readied, so that a clone of it holds no slot. Only a further attempt takes the lock.
     template: Mutex<Inner>,
 }
 
 impl<Inner: Clone, Rules> ReadOnlyRetry<Inner, Rules> {
     pub(super) fn new(inner: Inner, rules: Rules, policy: Policy) -> Self {
-        let template = Mutex::new(inner.clone());
-        Self { inner, block: Arc::new(Block { rules, policy, template }) }
+        let template = inner.clone();
+        Self { inner, block: Arc::new(Block::new(rules, policy, template)) }
+    }
+}
+
+impl<Inner, Rules> Block<Inner, Rules> {
+    fn new(rules: Rules, policy: Policy, template: Inner) -> Self {
+        let deposits = Deposits::new(Arc::clone(&policy.budget));
+        Self { rules, policy, deposits, template: Mutex::new(template) }
     }
 }
 
@@ -67,8 +76,7 @@ where
 /// A clone starts unready, with a block of its own.
 impl<Inner: Clone, Rules: Clone> Clone for ReadOnlyRetry<Inner, Rules> {
     fn clone(&self) -> Self {
-        let Block { rules, policy, .. } = &*self.block;
-        let block = Block { rules: rules.clone(), policy: *policy, template: Mutex::new(self.block.another()) };
+        let block = Block::new(self.block.rules.clone(), self.block.policy.clone(), self.block.another());
         Self { inner: self.inner.clone(), block: Arc::new(block) }
     }
 }

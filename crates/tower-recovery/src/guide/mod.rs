@@ -1,0 +1,14 @@
+//! The guide: how the stack thinks, how it is set, and why it is as it is.
+//!
+//! - [`calls`]: from a failed attempt to the next one.
+//! - [`settings`]: what to set, and what follows from it.
+//! - [`decisions`]: what was decided where several ways were open.
+
+#[doc = include_str!("calls.md")]
+pub mod calls {}
+
+#[doc = include_str!("settings.md")]
+pub mod settings {}
+
+#[doc = include_str!("decisions.md")]
+pub mod decisions {}
