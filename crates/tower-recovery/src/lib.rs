@@ -76,6 +76,7 @@
 pub mod attempt_timeout;
 mod call_timing;
 pub mod classify;
+mod clock;
 mod delivery;
 pub mod dispatch;
 mod event;

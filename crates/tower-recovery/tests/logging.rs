@@ -85,7 +85,7 @@ async fn failures_between_do_not_make_the_old_identity_forgotten() {
 
     let failed = log.lines("Could not resolve the artifact manager service proxy.");
     assert_eq!((failed.len(), failed[0].level), (1, Level::WARN));
-    assert_eq!(failed[0].field("error"), "the resolver failed");
+    assert_eq!(failed[0].field("cause"), "the resolver failed: the socket was closed before the answer came");
     assert_eq!(log.lines(RE_RESOLVED)[0].field("old"), "ws-1/manager");
 }
 
@@ -99,5 +99,7 @@ async fn a_call_that_follows_a_move_is_logged_with_its_repeat() {
     let repeats = log.lines("Repeating a call.");
     assert_eq!((repeats.len(), repeats[0].level), (1, Level::DEBUG));
     assert_eq!((repeats[0].field("method"), repeats[0].field("attempt")), ("commit", "2"));
-    assert_eq!((repeats[0].field("silenced"), repeats[0].field("delivery")), ("false", "never sent"));
+    assert_eq!((repeats[0].field("silenced"), repeats[0].field("free")), ("false", "true"));
+    let failed = log.lines("An attempt failed.");
+    assert_eq!((failed.len(), failed[0].field("delivery"), failed[0].field("generation")), (1, "never sent", "1"));
 }

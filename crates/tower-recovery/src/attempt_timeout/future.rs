@@ -43,6 +43,13 @@ where
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
+        // A call that is polled late must not send what it gives up in the same moment.
+        if !this.inner.is_handed_over()
+            && let Some(timer) = this.timer.as_mut().as_pin_mut()
+            && timer.poll(context).is_ready()
+        {
+            return Poll::Ready(Err(timed_out(this.inner, *this.limit).into()));
+        }
         if let Poll::Ready(outcome) = this.inner.as_mut().poll(context) {
             return Poll::Ready(outcome.map_err(Into::into));
         }

@@ -22,16 +22,17 @@ use super::{
 pub struct Acquire<Handle: Clone + Send + 'static> {
     shared: Arc<Shared<Handle>>,
     waiting: Option<Waiting<Handle>>,
+    /// Whether the registry is to be asked even if a handle is live: until it was.
+    look_up: bool,
 }
 
 impl<Handle: Clone + Send + 'static> Acquire<Handle> {
     pub(super) fn new(shared: Arc<Shared<Handle>>) -> Self {
-        Self { shared, waiting: None }
+        Self { shared, waiting: None, look_up: false }
     }
 
     pub(super) fn looking_up(shared: Arc<Shared<Handle>>) -> Self {
-        let waiting = Some(shared.look_up());
-        Self { shared, waiting }
+        Self { shared, waiting: None, look_up: true }
     }
 
     fn leave(&mut self) {
@@ -46,6 +47,9 @@ impl<Handle: Clone + Send + 'static> Future for Acquire<Handle> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
+        if std::mem::take(&mut this.look_up) {
+            this.waiting = Some(this.shared.look_up());
+        }
         loop {
             if let Some(Waiting { flight, seat }) = &this.waiting {
                 let settle = |answer| this.shared.settle(flight.id, answer);

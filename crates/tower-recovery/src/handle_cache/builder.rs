@@ -27,7 +27,7 @@ impl<Handle: Clone + Send + 'static> HandleCacheBuilder<Handle> {
             settings: Settings {
                 name: Arc::from("handle"),
                 resolve_timeout: Duration::from_secs(10),
-                floor: Floor { step: Duration::from_millis(100), ceiling: Duration::from_secs(5) },
+                floor: Floor { step: Duration::from_millis(100), ceiling: Duration::from_secs(5), spread: true },
                 reporter: Reporter::default(),
             },
         }
@@ -48,13 +48,19 @@ impl<Handle: Clone + Send + 'static> HandleCacheBuilder<Handle> {
     /// The least time between an answer of the resolver and the next resolve, which grows by one `step` with each resolve
     /// in a row that fails or finds the instance just evicted, up to `ceiling`; chance adds up to a quarter. Default: 100 ms, up to 5 s.
     pub fn resolve_floor(mut self, step: Duration, ceiling: Duration) -> Self {
-        self.settings.floor = Floor { step, ceiling };
+        self.settings.floor = Floor { step, ceiling, ..self.settings.floor };
         self
     }
 
     /// Who sees the events of this cache: resolves, failed ones, evictions.
     pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
         self.settings.reporter = Reporter::to(observer);
+        self
+    }
+
+    /// Leaves the floor as it is, without what chance adds. For tests that count the moments of a paused clock.
+    pub fn exact_floor(mut self) -> Self {
+        self.settings.floor.spread = false;
         self
     }
 

@@ -12,6 +12,7 @@ use std::{
 
 use futures_util::future::BoxFuture;
 use slab::Slab;
+use tokio::time::Instant;
 
 use super::{ResolveError, state::FlightId};
 use crate::{
@@ -24,6 +25,8 @@ pub(super) type Answer<Handle> = Result<Resolved<Handle>, ResolveError>;
 
 pub(super) struct Flight<Handle> {
     pub(super) id: FlightId,
+    /// When the resolver is asked: not before the floor.
+    pub(super) starts: Instant,
     inner: Mutex<Inner<Handle>>,
 }
 
@@ -49,9 +52,10 @@ enum Stage<Handle> {
 pub(super) struct Seat(usize);
 
 impl<Handle: Send + 'static> Flight<Handle> {
-    pub(super) fn new(id: FlightId, resolve: BoxFuture<'static, Answer<Handle>>) -> Self {
+    pub(super) fn new(id: FlightId, starts: Instant, resolve: BoxFuture<'static, Answer<Handle>>) -> Self {
         Self {
             id,
+            starts,
             inner: Mutex::new(Inner { stage: Stage::Parked(resolve), waiters: Slab::new(), woken_in_poll: false }),
         }
     }
@@ -65,12 +69,10 @@ impl<Handle: Send + 'static> Flight<Handle> {
         drop(waker);
     }
 
-    /// Takes the resolver out of a flight that nobody waits for any more, to be dropped without a lock.
-    pub(super) fn ground(&self) -> Option<BoxFuture<'static, Answer<Handle>>> {
-        match std::mem::replace(&mut lock(&self.inner).stage, Stage::Landed(Err(ResolveError::Panicked))) {
-            Stage::Parked(resolve) => Some(resolve),
-            Stage::Polled | Stage::Landed(_) => None,
-        }
+    /// Ends a flight that nobody waits for any more.
+    pub(super) fn ground(&self) {
+        let stage = std::mem::replace(&mut lock(&self.inner).stage, Stage::Landed(Err(ResolveError::Panicked)));
+        drop_caught(stage);
     }
 
     /// Waits for the end of the flight, and drives it where nobody else does.
@@ -82,9 +84,12 @@ impl<Handle: Send + 'static> Flight<Handle> {
         context: &Context<'_>,
         settle: impl FnOnce(Answer<Handle>) -> Result<(), ResolveError>,
     ) -> Poll<Result<(), ResolveError>> {
+        // Declared before the lock is taken, so that it is dropped after the lock is gone: a waker is foreign code.
+        let _replaced;
+        let waker = context.waker().clone();
         let mut inner = lock(&self.inner);
         // The place is taken before the resolver is polled, so that a wake-up during that poll reaches this waiter too.
-        inner.waiters[seat.0] = Some(context.waker().clone());
+        _replaced = inner.waiters[seat.0].replace(waker);
         let mut resolve = match std::mem::replace(&mut inner.stage, Stage::Polled) {
             Stage::Parked(resolve) => resolve,
             Stage::Polled => return Poll::Pending,
@@ -107,8 +112,7 @@ impl<Handle: Send + 'static> Flight<Handle> {
             Ok(Poll::Ready(answer)) => answer,
             Err(_panic) => Err(ResolveError::Panicked),
         };
-        // A resolver that panics while it is dropped must not take the caller down either.
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(resolve)));
+        drop_caught(resolve);
         Poll::Ready(landing.land(settle(answer)))
     }
 
@@ -142,6 +146,11 @@ impl<Handle: Send + 'static> Wake for Flight<Handle> {
         drop(inner);
         wakers.into_iter().for_each(Waker::wake);
     }
+}
+
+/// A resolver that panics while it is dropped must not take the caller down either.
+fn drop_caught<Dropped>(dropped: Dropped) {
+    let _panic = catch_unwind(AssertUnwindSafe(|| drop(dropped)));
 }
 
 /// Ends the flight when it goes, so that no panic on the way (in a handle's `Drop`, in a log subscriber) leaves the waiters hanging.

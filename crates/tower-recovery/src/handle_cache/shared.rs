@@ -29,8 +29,8 @@ pub(crate) struct Shared<Handle> {
 struct Core<Handle> {
     machine: Machine<Handle>,
     flight: Option<Arc<Flight<Handle>>>,
-    /// When the resolver last answered.
-    answered: Option<Instant>,
+    /// When the last resolve ended: the resolver answered, or everybody left.
+    ended: Option<Instant>,
 }
 
 /// A place in a flight. Whoever holds one gives it up through [`Shared::leave`].
@@ -49,7 +49,7 @@ impl<Handle: Clone + Send + 'static> Shared<Handle> {
     pub(super) fn new(resolve: Arc<Resolve<Handle>>, settings: Settings) -> Self {
         Self {
             live: AtomicU64::new(0),
-            core: Mutex::new(Core { machine: Machine::new(), flight: None, answered: None }),
+            core: Mutex::new(Core { machine: Machine::new(), flight: None, ended: None }),
             resolve,
             settings,
         }
@@ -104,11 +104,14 @@ impl<Handle: Clone + Send + 'static> Shared<Handle> {
         Waiting { flight, seat }
     }
 
-    fn take_off(&self, id: FlightId, core: &Core<Handle>) -> Flight<Handle> {
-        let (floor, strikes) = (self.settings.floor, core.machine.strikes());
-        let start = floor.next_start(core.answered, strikes, Instant::now(), fastrand::f64());
+    fn take_off(&self, id: FlightId, core: &mut Core<Handle>) -> Flight<Handle> {
+        let (floor, now) = (self.settings.floor, Instant::now());
+        if floor.is_forgotten(core.ended, now) {
+            core.machine.forget_strikes();
+        }
+        let start = floor.next_start(core.ended, core.machine.strikes(), now, fastrand::f64());
         let resolve = resolver::bounded(Arc::clone(&self.resolve), start, self.settings.resolve_timeout);
-        Flight::new(id, resolve.boxed())
+        Flight::new(id, start.unwrap_or(now), resolve.boxed())
     }
 
     /// Takes the answer of a flight into the cache.
@@ -122,7 +125,7 @@ impl<Handle: Clone + Send + 'static> Shared<Handle> {
         let (settled, left_over) = core.machine.settle(flight, resolved);
         if settled != Settled::Superseded {
             core.flight = None;
-            core.answered = Some(Instant::now());
+            core.ended = Some(Instant::now());
             self.publish(&core);
         }
         drop(core);
@@ -137,10 +140,15 @@ impl<Handle: Clone + Send + 'static> Shared<Handle> {
         let last = core.machine.leave(waiting.flight.id);
         if last {
             core.flight = None;
+            // A resolve that was asked for counts although nobody waited for its answer; one that still waited for its start does not.
+            let now = Instant::now();
+            if waiting.flight.starts <= now {
+                core.ended = Some(now);
+            }
         }
         drop(core);
         if last {
-            drop(waiting.flight.ground());
+            waiting.flight.ground();
         }
     }
 

@@ -105,6 +105,11 @@ impl<Handle: Clone> Machine<Handle> {
         self.strikes
     }
 
+    /// What went before was long ago.
+    pub(super) fn forget_strikes(&mut self) {
+        self.strikes = 0;
+    }
+
     /// A caller wants a handle.
     ///
     /// Empty => Resolving; Resolving and Live stay.

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::clock;
+
 /// Linear backoff with downward jitter: before the n-th repeat between half and the whole of `step × n`, `ceiling` at the most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinearBackoff {
@@ -30,7 +32,7 @@ impl LinearBackoff {
     #[must_use]
     pub fn pause(self, repeat: u32, chance: f64) -> Duration {
         let whole = self.step.saturating_mul(repeat).min(self.ceiling);
-        whole.mul_f64(1.0 - chance.clamp(0.0, 1.0) / 2.0)
+        clock::part(whole, 1.0 - chance.clamp(0.0, 1.0) / 2.0)
     }
 }
 

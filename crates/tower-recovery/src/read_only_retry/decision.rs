@@ -30,6 +30,11 @@ impl Ledger {
         self.attempts
     }
 
+    /// A retry layer below has sent so many more, and failed.
+    pub(super) fn count_below(&mut self, further: u32) {
+        self.attempts = self.attempts.saturating_add(further);
+    }
+
     /// A further attempt has been sent.
     pub(super) fn count(&mut self) {
         self.attempts += 1;

@@ -19,7 +19,9 @@ use super::{
     decision::{Decision, Ledger},
     service::Block,
 };
-use crate::{Access, Failure, GiveUp, Lease, RecoveryEvent, Renewal, RequestRules, RetryPermit, Verdict, event};
+use crate::{
+    Access, Delivery, Failure, GiveUp, Lease, RecoveryEvent, Renewal, RequestRules, RetryPermit, Verdict, clock, event,
+};
 
 pin_project! {
     /// The future of [`ReadOnlyRetry`](super::ReadOnlyRetry).
@@ -60,6 +62,8 @@ struct Call<Inner, Rules, Request, Method> {
     ledger: Ledger,
     /// The copy to be sent next, or the request that was handed back.
     next: Option<Request>,
+    /// Which of the two it is.
+    handed_back: bool,
     silenced: bool,
     /// Why the call is being repeated.
     last: Option<Failure>,
@@ -81,10 +85,11 @@ where
             method,
             ledger: Ledger::first(),
             next: None,
+            handed_back: false,
             silenced: false,
             last: None,
             permit: None,
-            ends: timing.deadline().map(|deadline| Instant::now() + deadline),
+            ends: timing.deadline().map(|deadline| clock::later(Instant::now(), deadline)),
             block,
         };
         let attempt = call.send(inner, request);
@@ -165,8 +170,9 @@ where
                     Ok(self.ready_another())
                 }
                 StageProjection::Readying { inner } => match ready!(inner.poll_ready(context)) {
+                    Ok(()) if self.is_over() => Err(self.give_up_repeating(GiveUp::Deadline)),
                     Ok(()) => Ok(Stage::Attempt { attempt: self.repeat(inner) }),
-                    Err(error) => Err(self.conclude(Failure::not_ready(error), None)),
+                    Err(error) => Err(self.not_ready(error.into())),
                 },
             };
             // The failed attempt is dropped here, before anything else is started.
@@ -179,6 +185,7 @@ where
 
     /// An attempt has failed: the next stage, or the outcome of the call.
     fn after(&mut self, failure: Failure) -> Next<Inner, Request> {
+        self.ledger.count_below(failure.attempts() - 1);
         self.report(RecoveryEvent::AttemptFailed {
             route: self.route(),
             method: self.method.to_string(),
@@ -197,6 +204,7 @@ where
         // What was handed back is sent before a copy: it is the same request, and it may be the only one there is.
         if let Some(unsent) = failure.take_unsent() {
             self.next = Some(unsent);
+            self.handed_back = true;
         }
         if self.next.is_none() {
             return Err(self.conclude(failure, Some(GiveUp::NoRequest)));
@@ -226,11 +234,17 @@ where
     }
 
     fn pause(&mut self) -> Next<Inner, Request> {
-        let until = Instant::now() + self.block.policy.backoff.pause(self.ledger.attempts(), fastrand::f64());
+        let pause = self.block.policy.backoff.pause(self.ledger.attempts(), fastrand::f64());
+        let until = clock::later(Instant::now(), pause);
         if self.ends.is_some_and(|ends| until >= ends) {
             return Err(self.give_up_repeating(GiveUp::Deadline));
         }
         Ok(Stage::Pausing { pause: sleep_until(until) })
+    }
+
+    /// A call that is polled late must not start anything either.
+    fn is_over(&self) -> bool {
+        self.ends.is_some_and(|ends| Instant::now() >= ends)
     }
 
     fn ready_another(&self) -> Stage<Inner, Inner::Future> {
@@ -242,6 +256,7 @@ where
         if self.silenced {
             self.block.rules.silence(&mut request);
         }
+        self.handed_back = false;
         self.ledger.count();
         let permit = self.permit.take();
         self.report(RecoveryEvent::CallRepeated {
@@ -261,7 +276,24 @@ where
     fn give_up_repeating(&mut self, reason: GiveUp) -> Result<Inner::Response, Failure> {
         self.permit = None;
         let last = self.last.take().expect("nothing is repeated without a failure");
+        let last = self.with_unsent(last);
         self.conclude(last, Some(reason))
+    }
+
+    /// The instance for a further attempt did not become ready: the request of that attempt was not sent.
+    fn not_ready(&mut self, error: BoxError) -> Result<Inner::Response, Failure> {
+        self.handed_back = true;
+        let failure = self.with_unsent(Failure::not_ready(error));
+        self.conclude(failure, None)
+    }
+
+    /// A request that was handed back goes out with the failure of a call that was not sent, as it would have without this layer.
+    fn with_unsent(&mut self, failure: Failure) -> Failure {
+        let send_side = self.ledger.conclude(failure.verdict()).delivery().is_some_and(Delivery::is_send_side);
+        match self.next.take() {
+            Some(unsent) if self.handed_back && send_side => failure.with_unsent(unsent),
+            _ => failure,
+        }
     }
 
     /// The deadline passed within an attempt: what it has done so far nobody knows.

@@ -14,7 +14,7 @@ const STEP: Duration = Duration::from_millis(100);
 const CEILING: Duration = Duration::from_millis(250);
 
 fn cache(resolver: &ScriptedResolver<&'static str>) -> HandleCache<&'static str> {
-    HandleCache::builder(resolver.clone(), "service").resolve_floor(STEP, CEILING).build()
+    HandleCache::builder(resolver.clone(), "service").resolve_floor(STEP, CEILING).exact_floor().build()
 }
 
 /// How long the next handle, or the next failure, takes to come.
@@ -98,8 +98,11 @@ async fn the_floor_counts_from_the_answer_and_not_from_the_start() {
 #[tokio::test(start_paused = true)]
 async fn the_limit_of_a_resolve_counts_from_the_end_of_its_floor() {
     let resolver = ScriptedResolver::new([resolved("a", &"a"), Step::hang()]);
-    let cache: HandleCache<&str> =
-        HandleCache::builder(resolver, "service").resolve_floor(STEP, CEILING).resolve_timeout(millis(300)).build();
+    let cache: HandleCache<&str> = HandleCache::builder(resolver, "service")
+        .resolve_floor(STEP, CEILING)
+        .exact_floor()
+        .resolve_timeout(millis(300))
+        .build();
     cache.acquire().await.unwrap().lease.indict();
     let mut waiting = caller(&cache);
     assert_pending!(waiting.poll());

@@ -155,7 +155,7 @@ async fn without_a_handle_a_refresh_is_the_resolve_that_callers_share() {
 async fn look_ups_keep_the_floor_too() {
     let resolver = resolver([("a", "a")]);
     let cache: HandleCache<&str> =
-        HandleCache::builder(resolver.clone(), "service").resolve_floor(millis(100), millis(500)).build();
+        HandleCache::builder(resolver.clone(), "service").resolve_floor(millis(100), millis(500)).exact_floor().build();
     cache.acquire().await.unwrap();
     let mut refresh = task::spawn(cache.refresh());
     assert_pending!(refresh.poll());

@@ -16,7 +16,7 @@ mod support;
 use tower::{BoxError, Service, ServiceBuilder};
 use tower_recovery::{CallTiming, ClassifyLayer, Failure, ReadOnlyRetryLayer};
 
-use self::support::{Call, Protocol, Reply, rules};
+use self::support::{Call, Protocol, Reply, ample, rules};
 
 /// The retry over a classifier and nothing else: no handle, so no lease, so every repeat waits.
 fn retrying<Inner>(
@@ -27,7 +27,7 @@ where
     Inner: Service<Call, Response = Reply, Error: Into<BoxError>, Future: Send> + Clone + Send + 'static,
 {
     ServiceBuilder::new()
-        .layer(ReadOnlyRetryLayer::new(rules()).timing(timing))
+        .layer(ReadOnlyRetryLayer::new(rules()).timing(timing).budget(ample()))
         .layer(ClassifyLayer::new(Protocol))
         .service(inner)
 }

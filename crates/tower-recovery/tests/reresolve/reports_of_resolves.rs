@@ -107,7 +107,8 @@ async fn b34_every_call_asks_a_registry_again_that_failed_before() {
         resolved("b", &backend([done("b")])),
     ]);
     let started = Instant::now();
-    let stack = recovering(HandleCache::new(resolver.clone(), "service"), attempts(1));
+    let cache = HandleCache::builder(resolver.clone(), "service").exact_floor().build();
+    let stack = recovering(cache, attempts(1));
 
     for resolves in 1..=3 {
         let failure = stack.clone().oneshot(Call::write()).await.unwrap_err();

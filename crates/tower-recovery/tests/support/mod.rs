@@ -14,6 +14,7 @@ use tokio_test::task::Spawn;
 use tower::{BoxError, Service, ServiceBuilder};
 use tower_recovery::{
     CallTiming, ClassifyLayer, Dispatch, Failure, HandleCache, ReadOnlyRetryLayer, ReresolveLayer, Resolved,
+    ShareBudget,
 };
 use tower_recovery_test::{ScriptedResolver, ScriptedService, Step};
 
@@ -65,6 +66,11 @@ pub(crate) fn resolved<Handle: Clone + Send + 'static>(
     Step::resolved(identity, handle.clone())
 }
 
+/// A budget that forbids nothing, for tests of something else.
+pub(crate) fn ample() -> ShareBudget {
+    ShareBudget::builder().reserve(1_000).ceiling(1_000).build().unwrap()
+}
+
 /// The stack without its retry.
 pub(crate) fn reresolving<Handle>(
     cache: HandleCache<Handle>,
@@ -84,7 +90,7 @@ where
     Handle: Service<Call, Response = Reply, Error: Into<BoxError>, Future: Send> + Clone + Send + 'static,
 {
     ServiceBuilder::new()
-        .layer(ReadOnlyRetryLayer::new(rules()).timing(timing))
+        .layer(ReadOnlyRetryLayer::new(rules()).timing(timing).budget(ample()))
         .layer(ReresolveLayer::new(cache))
         .layer(ClassifyLayer::new(Protocol))
         .service(Dispatch)
