@@ -13,8 +13,8 @@ use gungraun::{Callgrind, EventKind, prelude::*};
 use tokio::runtime::Runtime;
 use tower_recovery_bench::{Double, Stack, call, warm_stack};
 
-/// A call through the three layers costs 319 instructions, recorded with rustc 1.95 on x86_64; a twentieth more is for another compiler.
-const INSTRUCTIONS_A_CALL: u64 = 335;
+/// A call through the three layers costs 349 instructions, recorded with rustc 1.95 on x86_64; a twentieth more is for another compiler.
+const INSTRUCTIONS_A_CALL: u64 = 366;
 
 #[library_benchmark]
 fn bare() -> u64 {
