@@ -81,6 +81,9 @@ mod failure;
 mod front_door;
 mod handle_cache;
 mod handover;
+#[cfg(test)]
+#[cfg(any(interleavings = "loom", interleavings = "shuttle"))]
+mod interleavings;
 mod invalid_setting;
 mod lease;
 mod read_methods;
