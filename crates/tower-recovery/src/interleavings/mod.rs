@@ -19,6 +19,7 @@
 #[cfg_attr(interleavings = "shuttle", path = "checker/shuttle.rs")]
 pub(crate) mod checker;
 mod handles;
+mod permits;
 mod registry;
 mod timers;
 
