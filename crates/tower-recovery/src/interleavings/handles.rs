@@ -1,8 +1,10 @@
 //! [`HandleCache`].
 
 use std::{
+    future::Future,
     pin::pin,
-    task::{Context, Poll, Waker},
+    sync::Arc,
+    task::{Context, Poll, Wake, Waker},
 };
 
 use super::{
@@ -392,7 +394,7 @@ fn every_caller_of_a_resolver_that_fails_gets_the_one_error_and_the_next_one_res
         let causes: Vec<_> = errors
             .iter()
             .map(|error| match error {
-                ResolveError::Failed(cause) => std::sync::Arc::as_ptr(cause).cast::<()>(),
+                ResolveError::Failed(cause) => Arc::as_ptr(cause).cast::<()>(),
                 other => panic!("{other:?}"),
             })
             .collect();
@@ -420,4 +422,30 @@ fn no_handle_is_dropped_under_the_lock() {
             registry.close(cache);
         });
     }
+}
+
+/// A task that waits for a handle of its own, as the waker of another caller: the last reference to it may be the one that the cache keeps.
+struct Task(#[expect(dead_code, reason = "it is there to be dropped")] Acquire<Handle>);
+
+impl Wake for Task {
+    fn wake(self: Arc<Self>) {}
+}
+
+/// A caller is polled by another task than before, and may be the last one to refer to the first task, which waits for the same resolve.
+#[test]
+fn no_waker_is_dropped_under_the_lock() {
+    explore(Interruptions::Any, || {
+        let registry = Registry::new(|_| ("a", Course::Gated));
+        let cache = registry.cache();
+        let [mut moved, mut inside] = [cache.acquire(), cache.acquire()];
+        assert!(poll(&mut inside).is_pending());
+        let first_task = Waker::from(Arc::new(Task(inside)));
+        assert!(pin!(&mut moved).poll(&mut Context::from_waker(&first_task)).is_pending());
+        let second_task = spawn(move || poll_and_leave(moved, 1));
+        drop(first_task);
+        registry.open_the_gate();
+        second_task.join().unwrap();
+        assert_eq!(registry.in_progress(), 0);
+        registry.close(cache);
+    });
 }
