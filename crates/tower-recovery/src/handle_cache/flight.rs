@@ -65,11 +65,11 @@ impl<Handle: Send + 'static> Flight<Handle> {
         drop(waker);
     }
 
-    /// Takes the resolver out of a flight that nobody waits for any more, to be dropped without a lock.
-    pub(super) fn ground(&self) -> Option<BoxFuture<'static, Answer<Handle>>> {
-        match std::mem::replace(&mut lock(&self.inner).stage, Stage::Landed(Err(ResolveError::Panicked))) {
-            Stage::Parked(resolve) => Some(resolve),
-            Stage::Polled | Stage::Landed(_) => None,
+    /// Ends a flight that nobody waits for any more.
+    pub(super) fn ground(&self) {
+        let stage = std::mem::replace(&mut lock(&self.inner).stage, Stage::Landed(Err(ResolveError::Panicked)));
+        if let Stage::Parked(resolve) = stage {
+            drop_quietly(resolve);
         }
     }
 
@@ -110,8 +110,7 @@ impl<Handle: Send + 'static> Flight<Handle> {
             Ok(Poll::Ready(answer)) => answer,
             Err(_panic) => Err(ResolveError::Panicked),
         };
-        // A resolver that panics while it is dropped must not take the caller down either.
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(resolve)));
+        drop_quietly(resolve);
         Poll::Ready(landing.land(settle(answer)))
     }
 
@@ -125,6 +124,11 @@ impl<Handle: Send + 'static> Flight<Handle> {
         drop(inner);
         missed.into_iter().for_each(Waker::wake);
     }
+}
+
+/// A resolver that panics while it is dropped must not take a caller down, who may be unwinding already.
+fn drop_quietly<Handle>(resolve: BoxFuture<'static, Answer<Handle>>) {
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(resolve)));
 }
 
 impl<Handle> Inner<Handle> {

@@ -140,7 +140,7 @@ impl<Handle: Clone + Send + 'static> Shared<Handle> {
         }
         drop(core);
         if last {
-            drop(waiting.flight.ground());
+            waiting.flight.ground();
         }
     }
 

@@ -402,6 +402,20 @@ fn every_caller_of_a_resolver_that_fails_gets_the_one_error_and_the_next_one_res
     });
 }
 
+#[test]
+fn a_resolver_that_panics_as_it_is_given_up_takes_no_caller_down() {
+    explore(Interruptions::Any, || {
+        let registry = Registry::new(|_| ("a", Course::GatedPanicsWhenDropped));
+        let cache = registry.cache();
+        together({
+            let cache = cache.clone();
+            move || poll_and_leave(cache.acquire(), 1)
+        });
+        assert_published(&cache, None);
+        registry.close(cache);
+    });
+}
+
 /// A handle's `Drop` takes the cache's lock: where the cache dropped one under it, the thread would wait for itself.
 #[test]
 fn no_handle_is_dropped_under_the_lock() {

@@ -34,6 +34,8 @@ pub(super) enum Course {
     GatedFails,
     /// It panics when the gate is open.
     GatedPanics,
+    /// It answers when the gate is open, and panics when it is dropped.
+    GatedPanicsWhenDropped,
 }
 
 pub(super) struct Registry(Arc<Books>);
@@ -148,18 +150,19 @@ impl Future for Resolving {
                 context.waker().wake_by_ref();
                 return Poll::Pending;
             }
-            Course::Gated | Course::GatedFails | Course::GatedPanics if !this.books.gate.passes(context.waker()) => {
+            Course::Gated | Course::GatedFails | Course::GatedPanics | Course::GatedPanicsWhenDropped
+                if !this.books.gate.passes(context.waker()) =>
+            {
                 return Poll::Pending;
             }
             _ => {}
         }
         match this.course {
-            Course::AtOnce | Course::WakesItself | Course::Gated => {
+            Course::AtOnce | Course::WakesItself | Course::Gated | Course::GatedPanicsWhenDropped => {
                 Poll::Ready(Ok(Resolved::new(this.identity, Handle::new(&this.books))))
             }
             Course::Fails | Course::GatedFails => Poll::Ready(Err("the registry is out".into())),
-            // Without the panic hook, which would print a line in each of the orders.
-            Course::GatedPanics => std::panic::resume_unwind(Box::new("the resolver is broken")),
+            Course::GatedPanics => panic_quietly(),
         }
     }
 }
@@ -167,7 +170,15 @@ impl Future for Resolving {
 impl Drop for Resolving {
     fn drop(&mut self) {
         self.books.ended.fetch_add(1, Relaxed);
+        if let Course::GatedPanicsWhenDropped = self.course {
+            panic_quietly();
+        }
     }
+}
+
+/// Panics without the hook, which would print a line in each of the orders.
+fn panic_quietly() -> ! {
+    std::panic::resume_unwind(Box::new("the resolver is broken"))
 }
 
 /// What another thread opens, and wakes the resolver by.
