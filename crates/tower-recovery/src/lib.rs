@@ -85,6 +85,9 @@ mod front_door;
 pub mod guide;
 mod handle_cache;
 mod handover;
+#[cfg(test)]
+#[cfg(any(interleavings = "loom", interleavings = "shuttle"))]
+mod interleavings;
 mod invalid_setting;
 mod lease;
 mod read_methods;

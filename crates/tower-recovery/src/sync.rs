@@ -1,18 +1,21 @@
-//! The synchronisation that the handle cache is built on, in one place, so that a model checker can stand in for it.
+//! What orders threads, and the timers that bound a resolve, in one place, so that a model checker can stand in for both.
+//!
+//! It does so in this crate's own tests alone, and by a name of its own (`cfg(interleavings)`): with `cfg(loom)`, tokio leaves out parts of
+//! itself, and this crate would stop working in the tests of those who check code of theirs that way.
 
-#[cfg(not(loom))]
-pub(crate) use std::sync::{
-    Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicU64, Ordering},
+use std::sync::PoisonError;
+
+#[cfg(not(all(test, any(interleavings = "loom", interleavings = "shuttle"))))]
+pub(crate) use {
+    std::sync::{
+        Mutex, MutexGuard,
+        atomic::{AtomicU64, Ordering},
+    },
+    tokio::time::{sleep_until, timeout},
 };
 
-#[cfg(loom)]
-pub(crate) use loom::sync::{
-    Mutex, MutexGuard,
-    atomic::{AtomicU64, Ordering},
-};
-#[cfg(loom)]
-pub(crate) use std::sync::PoisonError;
+#[cfg(all(test, any(interleavings = "loom", interleavings = "shuttle")))]
+pub(crate) use crate::interleavings::checker::{AtomicU64, Mutex, MutexGuard, Ordering, sleep_until, timeout};
 
 /// Locks, poisoned or not: no lock of this crate is held over foreign code that could leave its data half changed.
 pub(crate) fn lock<Data>(mutex: &Mutex<Data>) -> MutexGuard<'_, Data> {

@@ -84,12 +84,12 @@ impl<Handle: Send + 'static> Flight<Handle> {
         context: &Context<'_>,
         settle: impl FnOnce(Answer<Handle>) -> Result<(), ResolveError>,
     ) -> Poll<Result<(), ResolveError>> {
-        // Declared before the lock is taken, so that it is dropped after the lock is gone: a waker is foreign code.
-        let _replaced;
-        let waker = context.waker().clone();
+        // Declared before the lock and so dropped after it: the waker that it is swapped for may be the last reference to a task, which
+        // may hold a place here.
+        let mut registered = Some(context.waker().clone());
         let mut inner = lock(&self.inner);
         // The place is taken before the resolver is polled, so that a wake-up during that poll reaches this waiter too.
-        _replaced = inner.waiters[seat.0].replace(waker);
+        std::mem::swap(&mut inner.waiters[seat.0], &mut registered);
         let mut resolve = match std::mem::replace(&mut inner.stage, Stage::Polled) {
             Stage::Parked(resolve) => resolve,
             Stage::Polled => return Poll::Pending,

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use futures_util::{FutureExt, future::BoxFuture};
-use tokio::time::{Duration, Instant, sleep_until, timeout};
+use tokio::time::{Duration, Instant};
 use tower::{BoxError, ServiceExt};
 use tower_service::Service;
 
 use super::{ResolveError, flight::Answer};
 use crate::{
     Resolved,
-    sync::{Mutex, lock},
+    sync::{Mutex, lock, sleep_until, timeout},
 };
 
 /// Makes one resolve, on a clone of the resolver that is readied for it.
