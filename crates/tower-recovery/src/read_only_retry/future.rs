@@ -195,6 +195,10 @@ where
             generation: failure.lease().map(Lease::generation),
             cause: event::text(failure.cause().unwrap_or(&failure)),
         });
+        // A verdict of the other side that comes as an error, as a gRPC status does, is an answer like one that comes as a response.
+        if failure.delivery() == Some(Delivery::Answered) {
+            self.block.deposits.answered();
+        }
         let attempts = self.block.policy.timing.attempts();
         let decision = self.ledger.decide(failure.verdict(), self.access, failure.is_exhausted(), attempts);
         let silenced = match decision {
