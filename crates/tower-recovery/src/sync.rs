@@ -9,13 +9,15 @@ use std::sync::PoisonError;
 pub(crate) use {
     std::sync::{
         Mutex, MutexGuard,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     tokio::time::{sleep_until, timeout},
 };
 
 #[cfg(all(test, any(interleavings = "loom", interleavings = "shuttle")))]
-pub(crate) use crate::interleavings::checker::{AtomicU64, Mutex, MutexGuard, Ordering, sleep_until, timeout};
+pub(crate) use crate::interleavings::checker::{
+    AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, sleep_until, timeout,
+};
 
 /// Locks, poisoned or not: no lock of this crate is held over foreign code that could leave its data half changed.
 pub(crate) fn lock<Data>(mutex: &Mutex<Data>) -> MutexGuard<'_, Data> {

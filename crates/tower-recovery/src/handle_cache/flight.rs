@@ -12,12 +12,11 @@ use std::{
 
 use futures_util::future::BoxFuture;
 use slab::Slab;
-use tokio::time::Instant;
 
 use super::{ResolveError, state::FlightId};
 use crate::{
     Resolved,
-    sync::{Mutex, lock},
+    sync::{AtomicBool, Mutex, Ordering, lock},
 };
 
 /// What the resolver, bounded in time, comes to.
@@ -25,8 +24,8 @@ pub(super) type Answer<Handle> = Result<Resolved<Handle>, ResolveError>;
 
 pub(super) struct Flight<Handle> {
     pub(super) id: FlightId,
-    /// When the resolver is asked: not before the floor.
-    pub(super) starts: Instant,
+    /// Whether the resolver was asked: not before the floor, and only if somebody polled then.
+    asked: Arc<AtomicBool>,
     inner: Mutex<Inner<Handle>>,
 }
 
@@ -52,12 +51,17 @@ enum Stage<Handle> {
 pub(super) struct Seat(usize);
 
 impl<Handle: Send + 'static> Flight<Handle> {
-    pub(super) fn new(id: FlightId, starts: Instant, resolve: BoxFuture<'static, Answer<Handle>>) -> Self {
+    pub(super) fn new(id: FlightId, asked: Arc<AtomicBool>, resolve: BoxFuture<'static, Answer<Handle>>) -> Self {
         Self {
             id,
-            starts,
+            asked,
             inner: Mutex::new(Inner { stage: Stage::Parked(resolve), waiters: Slab::new(), woken_in_poll: false }),
         }
+    }
+
+    /// For the last one to leave: standing up has ordered all polls of the resolver before it.
+    pub(super) fn was_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
     }
 
     pub(super) fn sit_down(&self) -> Seat {

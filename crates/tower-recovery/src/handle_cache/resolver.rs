@@ -10,7 +10,7 @@ use tower_service::Service;
 use super::{ResolveError, flight::Answer};
 use crate::{
     Resolved,
-    sync::{Mutex, lock, sleep_until, timeout},
+    sync::{AtomicBool, Mutex, Ordering, lock, sleep_until, timeout},
 };
 
 /// Makes one resolve, on a clone of the resolver that is readied for it.
@@ -31,15 +31,17 @@ where
     })
 }
 
-/// One resolve: not before `start` if there is one, and not longer than `limit` from then on.
+/// One resolve: not before `start` if there is one, and not longer than `limit` from then on. It says so when the resolver is asked.
 pub(super) async fn bounded<Handle>(
     resolve: Arc<Resolve<Handle>>,
     start: Option<Instant>,
     limit: Duration,
+    asked: Arc<AtomicBool>,
 ) -> Answer<Handle> {
     if let Some(start) = start {
         sleep_until(start).await;
     }
+    asked.store(true, Ordering::Relaxed);
     match timeout(limit, resolve()).await {
         Ok(Ok(resolved)) => Ok(resolved),
         Ok(Err(error)) => Err(ResolveError::failed(error)),

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     Identity, Lease, RecoveryEvent, event,
     lease::Issuer,
-    sync::{AtomicU64, Mutex, Ordering, lock},
+    sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock},
 };
 
 pub(crate) struct Shared<Handle> {
@@ -110,8 +110,10 @@ impl<Handle: Clone + Send + 'static> Shared<Handle> {
             core.machine.forget_strikes();
         }
         let start = floor.next_start(core.ended, core.machine.strikes(), now, fastrand::f64());
-        let resolve = resolver::bounded(Arc::clone(&self.resolve), start, self.settings.resolve_timeout);
-        Flight::new(id, start.unwrap_or(now), resolve.boxed())
+        let asked = Arc::new(AtomicBool::new(false));
+        let limit = self.settings.resolve_timeout;
+        let resolve = resolver::bounded(Arc::clone(&self.resolve), start, limit, Arc::clone(&asked));
+        Flight::new(id, asked, resolve.boxed())
     }
 
     /// Takes the answer of a flight into the cache.
@@ -140,10 +142,9 @@ impl<Handle: Clone + Send + 'static> Shared<Handle> {
         let last = core.machine.leave(waiting.flight.id);
         if last {
             core.flight = None;
-            // A resolve that was asked for counts although nobody waited for its answer; one that still waited for its start does not.
-            let now = Instant::now();
-            if waiting.flight.starts <= now {
-                core.ended = Some(now);
+            // A resolver that was asked counts although nobody waited for its answer; one that was not yet asked does not.
+            if waiting.flight.was_asked() {
+                core.ended = Some(Instant::now());
             }
         }
         drop(core);

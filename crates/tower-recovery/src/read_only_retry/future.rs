@@ -164,13 +164,14 @@ where
                     }
                     Err(error) => self.after(Failure::recover(error.into())),
                 },
+                // A call that is polled late asks no resolver, buys no permit and takes no slot for what it must not send any more.
+                _ if self.is_over() => Err(self.give_up_repeating(GiveUp::Deadline)),
                 StageProjection::Renewing { renewal } => self.renewed(ready!(renewal.poll_unpin(context))),
                 StageProjection::Pausing { pause } => {
                     ready!(pause.poll(context));
                     Ok(self.ready_another())
                 }
                 StageProjection::Readying { inner } => match ready!(inner.poll_ready(context)) {
-                    Ok(()) if self.is_over() => Err(self.give_up_repeating(GiveUp::Deadline)),
                     Ok(()) => Ok(Stage::Attempt { attempt: self.repeat(inner) }),
                     Err(error) => Err(self.not_ready(error.into())),
                 },
@@ -194,6 +195,10 @@ where
             generation: failure.lease().map(Lease::generation),
             cause: event::text(failure.cause().unwrap_or(&failure)),
         });
+        // A verdict of the other side that comes as an error, as a gRPC status does, is an answer like one that comes as a response.
+        if failure.delivery() == Some(Delivery::Answered) {
+            self.block.deposits.answered();
+        }
         let attempts = self.block.policy.timing.attempts();
         let decision = self.ledger.decide(failure.verdict(), self.access, failure.is_exhausted(), attempts);
         let silenced = match decision {
@@ -242,7 +247,7 @@ where
         Ok(Stage::Pausing { pause: sleep_until(until) })
     }
 
-    /// A call that is polled late must not start anything either.
+    /// Between two attempts nothing more is begun then.
     fn is_over(&self) -> bool {
         self.ends.is_some_and(|ends| Instant::now() >= ends)
     }

@@ -58,10 +58,10 @@ impl<Rules> ReadOnlyRetryLayer<Rules> {
         self
     }
 
-    /// Who sells the permits for repeats. To share a budget among several layers, give each an `Arc` of it.
+    /// Who sells the permits for repeats. To share a budget among several layers, give each a clone of an `Arc` of it.
     #[must_use]
-    pub fn budget<Budget: RetryBudget + 'static>(mut self, budget: impl Into<Arc<Budget>>) -> Self {
-        self.policy.budget = budget.into();
+    pub fn budget(mut self, budget: impl RetryBudget + 'static) -> Self {
+        self.policy.budget = Arc::new(budget);
         self
     }
 

@@ -24,7 +24,7 @@ mod foreign;
 mod permit;
 mod share;
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 pub(crate) use self::deposits::Deposits;
 pub use self::{
@@ -45,4 +45,19 @@ pub trait RetryBudget: fmt::Debug + Send + Sync {
 
     /// Takes back a permit that was not used.
     fn give_back(&self);
+}
+
+/// One budget for several layers: give each a clone of the `Arc`.
+impl<Budget: RetryBudget + ?Sized> RetryBudget for Arc<Budget> {
+    fn deposit(&self, answered: u32) {
+        (**self).deposit(answered);
+    }
+
+    fn withdraw(&self) -> bool {
+        (**self).withdraw()
+    }
+
+    fn give_back(&self) {
+        (**self).give_back();
+    }
 }

@@ -4,7 +4,7 @@ pub(crate) use loom::{
     future::block_on,
     sync::{
         Mutex, MutexGuard,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread::spawn,
 };

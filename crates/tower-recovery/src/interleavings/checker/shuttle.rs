@@ -11,7 +11,7 @@ pub(crate) use shuttle::{
     future::block_on,
     sync::{
         Mutex, MutexGuard,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread::spawn,
 };
