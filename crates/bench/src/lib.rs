@@ -9,28 +9,19 @@ use std::{
 };
 
 use tokio::runtime::Runtime;
-use tower::{Service, ServiceBuilder, service_fn};
+use tower::{Service, ServiceBuilder, service_fn, util::ServiceFn};
 use tower_recovery::{
     Classify, ClassifyLayer, Dispatch, HandleCache, NamedRules, ReadMethods, ReadOnlyRetryLayer, ReresolveLayer,
     Resolved, Verdict, classify::ClassifyService, read_only_retry::ReadOnlyRetry, reresolve::Reresolve,
 };
 
 /// The bare service: it answers at once.
-#[derive(Clone, Copy, Debug)]
-pub struct Double;
+pub type Double = ServiceFn<fn(u64) -> Ready<Result<u64, Infallible>>>;
 
-impl Service<u64> for Double {
-    type Response = u64;
-    type Error = Infallible;
-    type Future = Ready<Result<u64, Infallible>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: u64) -> Self::Future {
-        ready(Ok(2 * request))
-    }
+/// Makes the bare service.
+#[must_use]
+pub fn bare() -> Double {
+    service_fn(|request| ready(Ok(2 * request)))
 }
 
 /// A classifier with nothing to say.
@@ -54,7 +45,7 @@ pub type Stack = ReadOnlyRetry<Reresolve<ClassifyService<Dispatch, NoErrors>, Do
 #[must_use]
 pub fn warm_stack() -> (Runtime, Stack) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime can be built");
-    let resolver = service_fn(|()| ready(Ok::<_, Infallible>(Resolved::new("one", Double))));
+    let resolver = service_fn(|()| ready(Ok::<_, Infallible>(Resolved::new("one", bare()))));
     let rules = NamedRules::new(|_| "double", ReadMethods::new()).copied_by(|request| Some(*request));
     let mut stack = ServiceBuilder::new()
         .layer(ReadOnlyRetryLayer::new(rules))

@@ -134,7 +134,15 @@ impl<Resolver, Target> HttpRecovery<Resolver, Target> {
         self.body_limit = limit;
         self
     }
+}
 
+impl<Resolver, Target> HttpRecovery<Resolver, Target>
+where
+    Resolver: Service<Target, Response = Resolved<Origin>> + Clone + Send + 'static,
+    Resolver::Error: Into<BoxError>,
+    Resolver::Future: Send + 'static,
+    Target: Clone + Send + 'static,
+{
     /// The stack for unary calls: the body of an answer belongs to its attempt.
     ///
     /// # Errors
@@ -142,10 +150,6 @@ impl<Resolver, Target> HttpRecovery<Resolver, Target> {
     /// A setting that is out of its bounds, by name.
     pub fn build<RequestBody>(self) -> Result<HttpStack<RequestBody>, InvalidSetting>
     where
-        Resolver: Service<Target, Response = Resolved<Origin>> + Clone + Send + 'static,
-        Resolver::Error: Into<BoxError>,
-        Resolver::Future: Send + 'static,
-        Target: Clone + Send + 'static,
         RequestBody: Body + Clone + Send + 'static,
         RequestBody::Data: Send,
     {
@@ -160,10 +164,6 @@ impl<Resolver, Target> HttpRecovery<Resolver, Target> {
     /// A setting that is out of its bounds, by name.
     pub fn build_streaming<RequestBody>(self) -> Result<StreamingHttpStack<RequestBody>, InvalidSetting>
     where
-        Resolver: Service<Target, Response = Resolved<Origin>> + Clone + Send + 'static,
-        Resolver::Error: Into<BoxError>,
-        Resolver::Future: Send + 'static,
-        Target: Clone + Send + 'static,
         RequestBody: Body + Clone + Send + 'static,
         RequestBody::Data: Send,
     {
@@ -172,10 +172,6 @@ impl<Resolver, Target> HttpRecovery<Resolver, Target> {
 
     fn build_over<RequestBody, Leaf>(self, leaf: Leaf) -> Result<Stack<RequestBody, Leaf>, InvalidSetting>
     where
-        Resolver: Service<Target, Response = Resolved<Origin>> + Clone + Send + 'static,
-        Resolver::Error: Into<BoxError>,
-        Resolver::Future: Send + 'static,
-        Target: Clone + Send + 'static,
         RequestBody: Body + Clone + Send + 'static,
         RequestBody::Data: Send,
         Leaf: Clone,

@@ -10,7 +10,7 @@ use std::{
 };
 
 use allocation_counter::{AllocationInfo, measure};
-use tower::{Service, ServiceBuilder, service_fn};
+use tower::{Service, ServiceBuilder, service_fn, util::ServiceFn};
 use tower_recovery::{
     AttemptTimeoutLayer, CallTiming, Classify, ClassifyLayer, Dispatch, Failure, HandleCache, NamedRules, ReadMethods,
     ReadOnlyRetryLayer, ReresolveLayer, Resolved, Verdict,
@@ -31,29 +31,21 @@ impl Classify<u64> for NoErrors {
     }
 }
 
-#[derive(Clone)]
-struct Double;
-
-impl Service<u64> for Double {
-    type Response = u64;
-    type Error = Infallible;
-    type Future = Ready<Result<u64, Infallible>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: u64) -> Self::Future {
-        ready(Ok(2 * request))
-    }
+fn double(request: u64) -> Ready<Result<u64, Infallible>> {
+    ready(Ok(2 * request))
 }
+
+type Double = ServiceFn<fn(u64) -> Ready<Result<u64, Infallible>>>;
 
 fn rules() -> NamedRules<u64> {
     NamedRules::new(|_| "double", ReadMethods::new()).copied_by(|request| Some(*request))
 }
 
 fn cache() -> HandleCache<Double> {
-    HandleCache::new(service_fn(|()| ready(Ok::<_, Infallible>(Resolved::new("one", Double)))), ())
+    HandleCache::new(
+        service_fn(|()| ready(Ok::<_, Infallible>(Resolved::new("one", service_fn(double as fn(u64) -> _))))),
+        (),
+    )
 }
 
 /// One call, by hand: an executor would bring allocations of its own.
