@@ -12,7 +12,7 @@ use super::{Fault, Instance, PAUSE, READ, WRITE, budget, cache_of, resolved, sta
 const CALLERS: usize = 1_000;
 
 #[tokio::test(start_paused = true)]
-async fn a_thousand_reads_that_fail_at_once_are_repeated_two_hundred_times_and_a_waiter_that_leaves_gives_its_permit_back()
+async fn b56_a_thousand_reads_that_fail_at_once_are_repeated_two_hundred_times_and_a_waiter_that_leaves_gives_its_permit_back()
  {
     // Writes are answered and fill the budget; reads may have executed, and indict nobody.
     let instance = Instance::new(|method| if method == WRITE { Ok("done") } else { Err(Fault::Lost) });

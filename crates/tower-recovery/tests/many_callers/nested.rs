@@ -27,7 +27,7 @@ fn outers(client: &Stack, budget: &Arc<ShareBudget>) -> [Stack; 2] {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nested_retries_reach_the_backend_three_times_for_a_read_and_once_for_a_write() {
+async fn b58_nested_retries_reach_the_backend_three_times_for_a_read_and_once_for_a_write() {
     for fault in [|_| Err(Fault::Lost), |_| Err(Fault::Died)] {
         for method in [READ, WRITE] {
             for outer in 0..2 {
@@ -48,7 +48,7 @@ async fn nested_retries_reach_the_backend_three_times_for_a_read_and_once_for_a_
 }
 
 #[tokio::test(start_paused = true)]
-async fn nested_retries_reach_the_backend_three_times_for_what_never_executes() {
+async fn b58_nested_retries_reach_the_backend_three_times_for_what_never_executes() {
     for method in [READ, WRITE] {
         for outer in 0..2 {
             let backend = Instance::new(|_| Err(Fault::Absent));
