@@ -138,6 +138,31 @@ fn a_caller_that_leaves_as_the_resolver_is_woken_leaves_the_resolve_to_those_who
     }
 }
 
+/// Else a task stays in memory, and is woken in vain, for as long as the others wait.
+#[test]
+fn a_caller_that_leaves_leaves_no_waker_behind() {
+    explore(Interruptions::Any, || {
+        let registry = Registry::new(|_| ("a", Course::Gated));
+        let cache = registry.cache();
+        let [mut stays, mut leaves] = [cache.acquire(), cache.acquire()];
+        assert!(poll(&mut stays).is_pending());
+        let task = Arc::new(IdleTask);
+        assert!(pin!(&mut leaves).poll(&mut Context::from_waker(&Waker::from(Arc::clone(&task)))).is_pending());
+        let leaver = spawn(move || drop(leaves));
+        assert!(poll(&mut stays).is_pending());
+        leaver.join().unwrap();
+        assert_eq!(Arc::strong_count(&task), 1);
+        drop(stays);
+        registry.close(cache);
+    });
+}
+
+struct IdleTask;
+
+impl Wake for IdleTask {
+    fn wake(self: Arc<Self>) {}
+}
+
 #[test]
 fn when_every_caller_leaves_the_resolve_ends_and_the_next_caller_starts_another() {
     for polls in 1..=2 {

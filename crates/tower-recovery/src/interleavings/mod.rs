@@ -6,6 +6,8 @@
 //! RUSTFLAGS='--cfg interleavings="shuttle"' cargo test --release --package tower-recovery --lib interleavings
 //! ```
 //!
+//! The filter matters: the crate's other tests take locks outside of a model, which neither checker allows.
+//!
 //! - **loom** tries every order of two callers, and every older value that a weak ordering lets a thread see. Where that takes too long, mostly
 //!   because a third thread takes part (it wakes the resolver), the model bounds the [`Interruptions`].
 //! - **shuttle** tries random orders of three callers, and orders by probabilistic concurrency testing, from fixed seeds; it knows no older values.
