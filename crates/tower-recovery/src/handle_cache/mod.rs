@@ -54,6 +54,12 @@ use crate::{Lease, Resolved, lease::Issuer};
 /// of any of them, and it ends when the last one has gone. A resolve that fails gives each of them the same [`ResolveError`],
 /// is not remembered, and the next call tries again, after a pause that grows while resolving does not help.
 ///
+/// A handle is cloned under the cache's lock: its `Clone` must not call the cache. Its `Drop` may. Each clone of a stack keeps a copy of the handle that
+/// it used last until its next call, or its own end: a connection behind an evicted handle may stay open that long.
+///
+/// A resolve belongs to the runtime of the caller that began it. If that runtime is shut down, callers on another one that wait for it get
+/// [`ResolveError::Panicked`], and the next call resolves anew.
+///
 /// # Panics
 ///
 /// A resolver that panics is a [`ResolveError::Panicked`] for those who wait for it. No panic crosses to another caller.
