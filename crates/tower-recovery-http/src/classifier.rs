@@ -66,7 +66,8 @@ fn proof(link: &(dyn Error + 'static)) -> Option<Verdict> {
 
 fn hyper_proof(error: &hyper::Error) -> Option<Verdict> {
     if error.is_canceled() || error.is_closed() {
-        // Every place that makes a cancelled error still has the request; a closed one comes before a request is taken.
+        // Every place that cancels a request still has it, and a closed connection takes none. (An upgrade that is cancelled is awaited after
+        // the answer, which no handle of this crate does.)
         Some(Verdict::never_sent().stale())
     } else if error.is_user() {
         // The request's own body failed, after an unknown part of it was sent. The handle did nothing wrong.
@@ -78,7 +79,9 @@ fn hyper_proof(error: &hyper::Error) -> Option<Verdict> {
 
 /// An error of the transport's that says nothing of its place: it may have executed.
 fn transport(error: &(dyn Error + 'static)) -> Option<Verdict> {
-    sources(error)
-        .any(|link| link.is::<legacy::Error>() || link.is::<hyper::Error>() || link.is::<io::Error>())
-        .then(|| Verdict::maybe_sent().stale())
+    let is_transport = |link: &(dyn Error + 'static)| link.is::<legacy::Error>() || link.is::<io::Error>();
+    let link = sources(error).find(|link| is_transport(*link))?;
+    // hyper-util's own refusals of a request (its version, its URI) have no source, and say nothing against the handle.
+    let refused_here = link.is::<legacy::Error>() && link.source().is_none();
+    Some(if refused_here { Verdict::maybe_sent() } else { Verdict::maybe_sent().stale() })
 }

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use http::{Request, Response};
+use http::{Request, Response, Version};
 use http_body::Body;
 use hyper::body::Incoming;
 use hyper_util::{
@@ -73,6 +73,8 @@ where
     fn call(&mut self, mut request: Request<RequestBody>) -> ResponseFuture {
         let uri = std::mem::take(request.uri_mut());
         *request.uri_mut() = self.origin.absolute(uri);
+        // The version is the connection's business: a request that came in over HTTP/2 is forwarded over what this client speaks.
+        *request.version_mut() = Version::HTTP_11;
         self.client.request(request)
     }
 }

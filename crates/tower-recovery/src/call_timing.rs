@@ -116,6 +116,12 @@ impl CallTimingBuilder {
             (Some(deadline), None) => deadline / attempts.get(),
             (None, None) => CallTiming::DEFAULT_ATTEMPT_TIMEOUT,
         };
+        if let Some(deadline) = self.deadline
+            && (attempt_timeout.is_zero() || attempt_timeout >= deadline)
+        {
+            let bound = format!("long enough to be divided by {attempts} attempts");
+            return Err(InvalidSetting::new("deadline", format_args!("{deadline:?}"), bound));
+        }
         Ok(CallTiming { attempts, deadline: self.deadline, attempt_timeout })
     }
 }

@@ -9,14 +9,14 @@ use std::{error::Error, future::ready, panic::AssertUnwindSafe, time::Duration};
 use futures_util::FutureExt;
 use tokio_test::{assert_pending, assert_ready_ok, task};
 use tower::{
-    Service, ServiceExt,
+    BoxError, Service, ServiceBuilder, ServiceExt,
     buffer::Buffer,
     limit::ConcurrencyLimit,
     load_shed::{LoadShed, error::Overloaded},
     service_fn,
     timeout::{Timeout, error::Elapsed},
 };
-use tower_recovery::{Classify, Delivery, Failure, NotReady, Verdict, classify::ClassifyService};
+use tower_recovery::{Classify, ClassifyLayer, Delivery, Failure, NotReady, Verdict, classify::ClassifyService};
 use tower_recovery_test::{Gate, ReadinessProbe, ReadyStep, ScriptedReadiness, Step};
 
 use self::support::{Call, Fault, Protocol, Reply, backend, contract, done, fails, poll_woken};
@@ -172,4 +172,29 @@ async fn a_panicking_classifier_takes_down_the_call_that_it_judges_alone() {
     let call = classified.clone().oneshot(Call::write());
     assert!(AssertUnwindSafe(call).catch_unwind().await.is_err());
     assert_eq!(classified.oneshot(Call::write()).await.unwrap(), Reply::Done("a"));
+}
+
+/// What a handle says that has executed the request, and then failed at a request of its own.
+#[derive(Debug, thiserror::Error)]
+#[error("the follow-up failed")]
+struct FollowUp(#[source] BoxError);
+
+#[tokio::test(start_paused = true)]
+async fn what_was_proven_of_another_request_in_the_depth_proves_nothing_of_this_one() {
+    let others: [fn() -> BoxError; 3] = [
+        || Overloaded::new().into(),
+        || {
+            Failure::new(Verdict::never_sent().stale(), "a connection refused elsewhere")
+                .with_unsent("another request")
+                .into()
+        },
+        || Failure::new(Verdict::refused(), "a stream refused elsewhere").into(),
+    ];
+    for other in others {
+        let handle = service_fn(move |_: Call| async move { Err::<Reply, _>(BoxError::from(FollowUp(other()))) });
+        let stack = ServiceBuilder::new().layer(ClassifyLayer::new(Protocol)).service(handle);
+        let failure = stack.oneshot(Call::write()).await.unwrap_err();
+        assert_eq!(failure.delivery(), Some(Delivery::MaybeSent), "{failure:?}");
+        assert_eq!(failure.take_unsent::<&str>(), None);
+    }
 }

@@ -11,7 +11,7 @@ use pin_project_lite::pin_project;
 use tower::BoxError;
 
 use super::Classify;
-use crate::Failure;
+use crate::{Delivery, Failure};
 
 pin_project! {
     /// The future of [`ClassifyService`](super::ClassifyService).
@@ -50,12 +50,21 @@ where
     }
 }
 
+/// A failure, or an error of tower's, that is the error itself is about this request. One that stands deeper may be about another (a handle that
+/// makes a request of its own, a request body that is read from another client), so the classifier is asked first, and where it does not
+/// know the error, what was proven of somebody else's request proves nothing of this one.
 fn classify<Response>(error: BoxError, classifier: &impl Classify<Response>) -> Failure {
+    let is_about_this_request = Failure::is_at_the_top(error.as_ref());
     let mut failure = Failure::recover(error);
-    if failure.delivery().is_none()
-        && let Some(cause) = failure.cause()
-    {
-        failure.set_verdict(classifier.error(cause));
+    if is_about_this_request && failure.delivery().is_some() {
+        return failure;
+    }
+    let Some(cause) = failure.cause() else { return failure };
+    let judged = classifier.error(cause);
+    if judged.delivery().is_some() || failure.delivery().is_none() {
+        failure.overrule(judged);
+    } else if failure.delivery().is_some_and(Delivery::is_send_side) {
+        failure.overrule(failure.verdict().with_delivery(Delivery::MaybeSent));
     }
     failure
 }

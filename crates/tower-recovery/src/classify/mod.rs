@@ -49,6 +49,9 @@
 //! # Errors
 //!
 //! Always a [`Failure`](crate::Failure). One that comes from below, and tower's own errors, are not shown to the classifier: what they prove is known.
+//! That holds for the error itself. A failure that stands deeper in the chain of sources may be about another request (a handle that makes requests of
+//! its own, a request body that is read from another client): the classifier is asked first, and if it does not know the error, a send-side proof
+//! from the depth counts as maybe sent.
 //!
 //! # Panics
 //!
@@ -71,7 +74,8 @@ pub trait Classify<Response> {
     /// [`answered`](Verdict::answered) one that is [`stale`](Verdict::stale) goes out, and the handle is evicted.
     fn response(&self, response: &Response) -> Option<Verdict>;
 
-    /// What this error proves. Walk the whole chain of sources: foreign layers wrap errors.
+    /// What this error proves. Walk the whole chain of sources: foreign layers wrap errors. A handle that makes several requests a call must give an error
+    /// of its own that says which of them failed: a classifier that walks the chain takes a failed connect for this request's.
     ///
     /// A transport's own error that cannot be placed is [`maybe_sent`](Verdict::maybe_sent); one that is not the transport's is
     /// [`unrecognised`](Verdict::unrecognised).

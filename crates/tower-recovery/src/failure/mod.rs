@@ -176,6 +176,14 @@ impl Failure {
         self.0.verdict = verdict;
     }
 
+    /// Replaces the verdict, and lets go of a request that was handed back if it is not proven any more that it was not sent.
+    pub(crate) fn overrule(&mut self, verdict: Verdict) {
+        self.set_verdict(verdict);
+        if !verdict.delivery().is_some_and(Delivery::is_send_side) {
+            self.0.unsent = Slot::empty();
+        }
+    }
+
     pub(crate) fn set_attempts(&mut self, attempts: u32) {
         self.0.attempts = attempts;
     }

@@ -8,6 +8,11 @@ use super::{Details, Failure, known};
 use crate::{Verdict, sources};
 
 impl Failure {
+    /// Whether the error itself, and not one behind it, is a failure or an error that the core knows.
+    pub(crate) fn is_at_the_top(error: &(dyn Error + 'static)) -> bool {
+        error.is::<Self>() || known::recognise(error).is_some()
+    }
+
     /// Finds the failure in an error that passed through foreign layers.
     ///
     /// At the top it is unboxed as it is. Deeper in the chain of sources its knowledge is carried over, its request and

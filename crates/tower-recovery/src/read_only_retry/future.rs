@@ -287,6 +287,11 @@ where
 
     /// The instance for a further attempt did not become ready: the request of that attempt was not sent.
     fn not_ready(&mut self, error: BoxError) -> Result<Inner::Response, Failure> {
+        self.permit = None;
+        // A refusal that was to be repeated is an answer, if nothing comes of that.
+        if let Some(response) = self.last.take().and_then(|last| last.take_response()) {
+            return Ok(response);
+        }
         self.handed_back = true;
         let failure = self.with_unsent(Failure::not_ready(error));
         self.conclude(failure, None)
