@@ -132,3 +132,62 @@ fn above_zero(field: &'static str, setting: Option<Duration>) -> Result<(), Inva
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn built(
+        attempts: u32,
+        deadline: Option<Duration>,
+        attempt_timeout: Option<Duration>,
+    ) -> Result<CallTiming, String> {
+        let builder = CallTimingBuilder { attempts, deadline, attempt_timeout };
+        builder.build().map_err(|refused| refused.to_string())
+    }
+
+    #[test]
+    fn the_defaults_are_three_attempts_of_thirty_seconds_without_a_deadline() {
+        let timing = CallTiming::builder().build().unwrap();
+        assert_eq!(timing, CallTiming::default());
+        assert_eq!((timing.attempts(), timing.deadline(), timing.attempt_timeout()), (3, None, 30 * SECOND));
+    }
+
+    #[test]
+    fn what_is_set_is_what_is_read() {
+        let timing =
+            CallTiming::builder().attempts(7).deadline(10 * SECOND).attempt_timeout(4 * SECOND).build().unwrap();
+        assert_eq!(
+            (timing.attempts(), timing.deadline(), timing.attempt_timeout()),
+            (7, Some(10 * SECOND), 4 * SECOND)
+        );
+    }
+
+    #[test]
+    fn an_attempt_has_its_share_of_the_deadline_and_a_single_one_nearly_all_of_it() {
+        for (attempts, share) in [(1, 9000), (2, 5000), (4, 2500)] {
+            let timing = built(attempts, Some(10 * SECOND), None).unwrap();
+            assert_eq!(timing.attempt_timeout().as_millis(), share, "of {attempts} attempts");
+        }
+    }
+
+    #[test]
+    fn an_attempt_must_be_shorter_than_the_deadline() {
+        let nearly = SECOND - Duration::from_nanos(1);
+        assert_eq!(built(3, Some(SECOND), Some(nearly)).unwrap().attempt_timeout(), nearly);
+        for limit in [SECOND, 2 * SECOND] {
+            let message = format!("attempt_timeout is {limit:?}, but it must be shorter than the deadline of 1s");
+            assert_eq!(built(3, Some(SECOND), Some(limit)), Err(message));
+        }
+    }
+
+    #[test]
+    fn nothing_may_be_zero() {
+        let zero = Some(Duration::ZERO);
+        assert_eq!(built(0, None, None).unwrap_err(), "attempts is 0, but it must be at least 1");
+        assert_eq!(built(1, zero, None).unwrap_err(), "deadline is 0s, but it must be above zero");
+        assert_eq!(built(1, None, zero).unwrap_err(), "attempt_timeout is 0s, but it must be above zero");
+    }
+}

@@ -22,6 +22,7 @@ mod tests {
     #[test]
     fn the_largest_duration_does_not_overflow() {
         let now = Instant::now();
+        assert_eq!(FAR.as_secs(), 946_080_000, "thirty years");
         assert_eq!(later(now, Duration::MAX), now + FAR);
         assert_eq!(later(now, Duration::from_secs(1)), now + Duration::from_secs(1));
         assert_eq!(part(Duration::MAX, 1.25), FAR.mul_f64(1.25));

@@ -133,3 +133,37 @@ impl Verdict {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_provably_did_not_execute_is_send_side() {
+        let all = [Delivery::NeverSent, Delivery::Refused, Delivery::MaybeSent, Delivery::Answered];
+        assert_eq!(all.map(Delivery::is_send_side), [true, true, false, false]);
+        assert_eq!(
+            all.map(|delivery| delivery.to_string()),
+            ["never sent", "refused unprocessed", "maybe sent", "answered"]
+        );
+    }
+
+    #[test]
+    fn a_verdict_says_what_it_was_given_and_no_more() {
+        let verdicts = [
+            (Verdict::never_sent(), Some(Delivery::NeverSent)),
+            (Verdict::refused(), Some(Delivery::Refused)),
+            (Verdict::maybe_sent(), Some(Delivery::MaybeSent)),
+            (Verdict::answered(), Some(Delivery::Answered)),
+            (Verdict::unrecognised(), None),
+        ];
+        let said = |verdict: Verdict| (verdict.delivery(), verdict.is_permanent(), verdict.is_stale());
+        for (verdict, delivery) in verdicts {
+            assert_eq!(said(verdict), (delivery, false, false));
+            assert_eq!(said(verdict.permanent()), (delivery, true, false));
+            assert_eq!(said(verdict.stale()), (delivery, false, true));
+            let replaced = verdict.permanent().stale().with_delivery(Delivery::Refused);
+            assert_eq!(said(replaced), (Some(Delivery::Refused), true, true));
+        }
+    }
+}

@@ -74,3 +74,30 @@ impl ReadMethods {
         self.listed.get(name).copied().unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_listed_is_a_write() {
+        let reads = ReadMethods::new().read("list").silent("read");
+        let access = ["list", "read", "commit", "Read", "rea", "read ", ""].map(|name| reads.access(name));
+        assert_eq!(access[..2], [Access::Read, Access::SilentRead]);
+        assert!(access[2..].iter().all(|access| *access == Access::Write), "{access:?}");
+        assert_eq!(ReadMethods::new().access("list"), Access::Write);
+    }
+
+    #[test]
+    fn both_kinds_of_read_are_reads_and_a_write_is_none() {
+        assert_eq!([Access::Write, Access::Read, Access::SilentRead].map(Access::is_read), [false, true, true]);
+    }
+
+    #[test]
+    fn a_list_that_grows_leaves_its_clones_alone_and_the_last_word_counts() {
+        let reads = ReadMethods::new().read("list");
+        let grown = reads.clone().silent("list").read("search");
+        assert_eq!((reads.access("list"), reads.access("search")), (Access::Read, Access::Write));
+        assert_eq!((grown.access("list"), grown.access("search")), (Access::SilentRead, Access::Read));
+    }
+}

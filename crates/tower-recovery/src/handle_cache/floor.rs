@@ -60,6 +60,21 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn what_went_before_is_forgotten_once_the_longest_pause_is_over() {
+        let ended = Instant::now();
+        let nearly = Duration::from_nanos(1);
+        assert!(FLOOR.is_forgotten(None, ended));
+        assert!(!FLOOR.is_forgotten(Some(ended), ended + FLOOR.ceiling - nearly));
+        assert!(FLOOR.is_forgotten(Some(ended), ended + FLOOR.ceiling));
+        let low = Floor { ceiling: Duration::ZERO, ..FLOOR };
+        assert!(
+            !low.is_forgotten(Some(ended), ended + low.step - nearly),
+            "a ceiling below the step counts as the step"
+        );
+        assert!(low.is_forgotten(Some(ended), ended + low.step));
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn chance_adds_up_to_a_quarter_and_takes_nothing_away() {
         let ended = Instant::now();
         for (chance, pause) in [(-1.0, 100), (0.0, 100), (0.5, 112), (1.0, 125), (7.0, 125)] {

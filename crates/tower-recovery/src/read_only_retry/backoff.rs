@@ -42,3 +42,27 @@ impl Default for LinearBackoff {
         Self::new(Duration::from_millis(100), Duration::from_secs(5))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pauses(backoff: LinearBackoff, chance: f64) -> [u128; 4] {
+        [1, 2, 3, u32::MAX].map(|repeat| backoff.pause(repeat, chance).as_millis())
+    }
+
+    #[test]
+    fn a_pause_grows_by_a_step_a_repeat_up_to_the_ceiling_and_chance_takes_up_to_half_of_it() {
+        let backoff = LinearBackoff::new(Duration::from_millis(200), Duration::from_millis(500));
+        assert_eq!(pauses(backoff, 0.0), [200, 400, 500, 500]);
+        assert_eq!(pauses(backoff, 0.5), [150, 300, 375, 375]);
+        assert_eq!(pauses(backoff, 1.0), [100, 200, 250, 250]);
+        assert_eq!(pauses(backoff, -7.0), pauses(backoff, 0.0), "chance is cut to its range");
+        assert_eq!(pauses(backoff, 7.0), pauses(backoff, 1.0));
+    }
+
+    #[test]
+    fn the_default_is_a_tenth_of_a_second_a_repeat_up_to_five_seconds() {
+        assert_eq!(pauses(LinearBackoff::default(), 0.0), [100, 200, 300, 5000]);
+    }
+}

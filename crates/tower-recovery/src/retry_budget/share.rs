@@ -147,8 +147,21 @@ mod tests {
         for percent in 1..=100 {
             let budget = budget(percent, 0, 1_000);
             (0..1_000).for_each(|_| budget.deposit(1));
-            let bought = std::iter::repeat_with(|| budget.withdraw()).take_while(|bought| *bought).count();
+            let bought = (0..2_000).take_while(|_| budget.withdraw()).count();
             assert_eq!(bought, 10 * percent as usize, "{percent} %");
+        }
+    }
+
+    #[test]
+    fn the_default_is_ten_permits_in_reserve_a_tenth_of_the_answers_and_a_hundred_at_the_most() {
+        for budget in [ShareBudget::default(), ShareBudget::builder().build().unwrap()] {
+            assert_eq!(budget.permits(), 10);
+            budget.deposit(9);
+            assert_eq!(budget.permits(), 10, "a part of a permit is none");
+            budget.deposit(1);
+            assert_eq!(budget.permits(), 11);
+            budget.deposit(10_000);
+            assert_eq!(budget.permits(), 100);
         }
     }
 

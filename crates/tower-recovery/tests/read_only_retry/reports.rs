@@ -106,7 +106,8 @@ async fn b57_no_attempt_and_no_sleep_outlives_the_deadline() {
         let started = Instant::now();
         let failure = stack.oneshot(Call::write()).await.unwrap_err();
 
-        assert!(started.elapsed() < Duration::from_secs(1));
+        // A pause that ends within the last millisecond is noticed with the deadline: timers count whole ones.
+        assert!(started.elapsed() <= Duration::from_secs(1));
         assert_eq!((failure.delivery(), failure.find()), (Some(Delivery::NeverSent), Some(&Fault::ConnectionRefused)));
         assert_eq!(failure.attempts() as usize, backend.calls());
         assert!(failure.is_exhausted() && (2..=4).contains(&backend.calls()));

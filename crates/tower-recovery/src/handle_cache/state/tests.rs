@@ -213,3 +213,15 @@ fn an_eviction_during_a_look_up_lets_the_look_up_answer_those_who_come_now() {
     let previous = Some(Identity::from("a"));
     assert_eq!(settled, Settled::Installed { generation: Generation::FIRST.next(), previous });
 }
+
+#[test]
+fn strikes_are_counted_until_they_are_forgotten() {
+    let mut machine = Machine::<Handle>::new();
+    for strikes in 1..=2 {
+        let Acquired::Wait(Joined::New(flight)) = machine.acquire() else { panic!("nothing is live") };
+        machine.settle(flight, None);
+        assert_eq!(machine.strikes(), strikes);
+    }
+    machine.forget_strikes();
+    assert_eq!(machine.strikes(), 0);
+}

@@ -55,6 +55,20 @@ fn over_every_order_of_deliveries_only_proof_is_acted_on() {
 }
 
 #[test]
+fn silence_once_due_stays_whatever_the_attempts_after_it_prove() {
+    let mut ledger = Ledger::first();
+    let mut silenced = |verdict| ledger.decide(verdict, Access::SilentRead, false, 9);
+    assert_eq!(
+        silenced(Verdict::never_sent()),
+        Decision::Repeat { silenced: false },
+        "nothing may have been counted yet"
+    );
+    for verdict in [Verdict::maybe_sent(), Verdict::never_sent(), Verdict::refused()] {
+        assert_eq!(silenced(verdict), Decision::Repeat { silenced: true }, "{verdict:?}");
+    }
+}
+
+#[test]
 fn a_permanent_cause_ends_the_call_at_once() {
     for access in ACCESSES {
         for delivery in DELIVERIES {
@@ -87,4 +101,15 @@ fn one_attempt_that_may_have_executed_speaks_for_the_whole_call() {
         let concluded = ledger.conclude(verdict(last).stale());
         assert_eq!(concluded, Verdict::unrecognised().with_delivery(expected).stale());
     }
+}
+
+#[test]
+fn what_a_retry_below_has_sent_counts_against_the_cap() {
+    let mut ledger = Ledger::first();
+    ledger.count_below(1);
+    assert_eq!(ledger.attempts(), 2);
+    assert_eq!(ledger.decide(Verdict::never_sent(), Access::Write, false, 3), Decision::Repeat { silenced: false });
+    ledger.count_below(u32::MAX);
+    assert_eq!(ledger.attempts(), u32::MAX, "no count overflows");
+    assert_eq!(ledger.decide(Verdict::never_sent(), Access::Write, false, 3), Decision::Exhausted);
 }
