@@ -8,8 +8,8 @@ use http_body_util::Collected;
 use tower::{BoxError, ServiceBuilder, ServiceExt};
 use tower_recovery::{
     AttemptTimeoutLayer, CallTiming, CallTimingBuilder, ClassifyLayer, Dispatch, HandleCache, InvalidSetting,
-    LinearBackoff, ReadOnlyRetryLayer, Recovery, ReresolveLayer, Resolved, attempt_timeout::AttemptTimeout,
-    classify::ClassifyService, read_only_retry::ReadOnlyRetry, reresolve::Reresolve,
+    LinearBackoff, Observer, ReadOnlyRetryLayer, Recovery, RecoveryEvent, ReresolveLayer, Resolved, RetryBudget,
+    attempt_timeout::AttemptTimeout, classify::ClassifyService, read_only_retry::ReadOnlyRetry, reresolve::Reresolve,
 };
 use tower_service::Service;
 
@@ -57,6 +57,8 @@ pub struct HttpRecovery<Resolver, Target> {
     reads: ReadRoutes,
     timing: CallTimingBuilder,
     backoff: LinearBackoff,
+    budget: Option<Arc<dyn RetryBudget>>,
+    observer: Option<Arc<dyn Observer>>,
     resolve_timeout: Option<Duration>,
     connect_timeout: Option<Duration>,
     body_limit: usize,
@@ -75,13 +77,15 @@ impl<Resolver, Target> HttpRecovery<Resolver, Target> {
             reads: ReadRoutes::safe(),
             timing: CallTiming::builder(),
             backoff: LinearBackoff::default(),
+            budget: None,
+            observer: None,
             resolve_timeout: None,
             connect_timeout: None,
             body_limit: Self::DEFAULT_BODY_LIMIT,
         }
     }
 
-    /// What the log calls the handle: `Re-resolved the <name>.` Default: `origin`.
+    /// What events and the log call the route and its handle: `Re-resolved the <name>.` Default: `origin`.
     pub fn named(mut self, name: impl Into<Arc<str>>) -> Self {
         self.name = name.into();
         self
@@ -117,13 +121,27 @@ impl<Resolver, Target> HttpRecovery<Resolver, Target> {
         self
     }
 
+    /// Who sells the permits for repeats; to share one with other stacks, give each a clone of an `Arc` of it. Default: a
+    /// [`ShareBudget`](tower_recovery::ShareBudget) of this stack's own.
+    pub fn budget(mut self, budget: impl RetryBudget + 'static) -> Self {
+        self.budget = Some(Arc::new(budget));
+        self
+    }
+
+    /// Who sees the events of the stack.
+    pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
+        self.observer = Some(Arc::new(observer));
+        self
+    }
+
     /// How long one resolve may take. Default: as long as an attempt, 10 s at the most.
     pub fn resolve_timeout(mut self, limit: Duration) -> Self {
         self.resolve_timeout = Some(limit);
         self
     }
 
-    /// How long making a connection may take; after that the request provably was not sent. Default: half an attempt, 5 s at the most.
+    /// How long making a TCP connection may take, the look-up of a host name not included; after that the request provably was not sent.
+    /// Default: half an attempt, 5 s at the most.
     pub fn connect_timeout(mut self, limit: Duration) -> Self {
         self.connect_timeout = Some(limit);
         self
@@ -150,8 +168,9 @@ where
     /// A setting that is out of its bounds, by name.
     pub fn build<RequestBody>(self) -> Result<HttpStack<RequestBody>, InvalidSetting>
     where
-        RequestBody: Body + Clone + Send + 'static,
+        RequestBody: Body + Clone + Send + Unpin + 'static,
         RequestBody::Data: Send,
+        RequestBody::Error: Into<BoxError>,
     {
         let leaf = ServiceBuilder::new().layer(CollectLayer::new(self.body_limit)).service(Dispatch);
         self.build_over(leaf)
@@ -164,16 +183,18 @@ where
     /// A setting that is out of its bounds, by name.
     pub fn build_streaming<RequestBody>(self) -> Result<StreamingHttpStack<RequestBody>, InvalidSetting>
     where
-        RequestBody: Body + Clone + Send + 'static,
+        RequestBody: Body + Clone + Send + Unpin + 'static,
         RequestBody::Data: Send,
+        RequestBody::Error: Into<BoxError>,
     {
         self.build_over(Dispatch)
     }
 
     fn build_over<RequestBody, Leaf>(self, leaf: Leaf) -> Result<Stack<RequestBody, Leaf>, InvalidSetting>
     where
-        RequestBody: Body + Clone + Send + 'static,
+        RequestBody: Body + Clone + Send + Unpin + 'static,
         RequestBody::Data: Send,
+        RequestBody::Error: Into<BoxError>,
         Leaf: Clone,
     {
         let timing = self.timing.build()?;
@@ -190,11 +211,21 @@ where
         let handles = self.resolver.map_response(move |found: Resolved<Origin>| {
             found.map(|origin| OriginHandle::new(origin, connect_timeout))
         });
-        let cache =
-            HandleCache::builder(handles, self.target).named(self.name).resolve_timeout(resolve_timeout).build();
+        let mut cache =
+            HandleCache::builder(handles, self.target).named(Arc::clone(&self.name)).resolve_timeout(resolve_timeout);
+        let mut retry =
+            ReadOnlyRetryLayer::new(HttpRules::new(self.reads)).named(self.name).timing(timing).backoff(self.backoff);
+        if let Some(budget) = self.budget {
+            retry = retry.budget(budget);
+        }
+        if let Some(observer) = self.observer {
+            let of_the_cache = Arc::clone(&observer);
+            cache = cache.observer(move |event: &RecoveryEvent| of_the_cache.observe(event));
+            retry = retry.observer(move |event: &RecoveryEvent| observer.observe(event));
+        }
         Ok(ServiceBuilder::new()
-            .layer(ReadOnlyRetryLayer::new(HttpRules::new(self.reads)).timing(timing).backoff(self.backoff))
-            .layer(ReresolveLayer::new(cache))
+            .layer(retry)
+            .layer(ReresolveLayer::new(cache.build()))
             .layer(ClassifyLayer::new(HttpClassifier::new()))
             .layer(AttemptTimeoutLayer::new(attempt))
             .service(leaf))

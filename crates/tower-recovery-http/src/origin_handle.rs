@@ -39,7 +39,8 @@ where
     RequestBody: Body + Send + 'static,
     RequestBody::Data: Send,
 {
-    /// A client for this origin. A connection that is not made within the time-out proves that nothing was sent.
+    /// A client for this origin. A TCP connection that is not made within the time-out proves that nothing was sent; looking up a host name is
+    /// not part of it.
     #[must_use]
     pub fn new(origin: Origin, connect_timeout: Duration) -> Self {
         let mut connector = HttpConnector::new();

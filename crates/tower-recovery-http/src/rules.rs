@@ -18,7 +18,7 @@ use tower_recovery::{Access, InvalidSetting, RequestRules};
 ///
 /// let reads = ReadRoutes::safe()                                                  // GET, HEAD, OPTIONS and TRACE read,
 ///     .read(Method::POST, "/search")?                                             // and so does this POST;
-///     .silent(Method::GET, "/artifacts/{id}", Silence::query("silent", "true"))?  // this GET counts its views,
+///     .silent(Method::GET, "/artifacts/{id}", Silence::query("silent", "true")?)? // this GET counts its views,
 ///     .write(Method::GET, "/logout")?;                                            // and this one is no read at all.
 /// # let _ = reads;
 /// # Ok::<(), tower_recovery::InvalidSetting>(())
@@ -46,8 +46,20 @@ pub struct Silence {
 
 impl Silence {
     /// By this parameter with this value, both as they are to stand in the query.
-    pub fn query(name: impl Into<String>, value: impl Into<String>) -> Self {
-        Self { name: name.into(), value: value.into() }
+    ///
+    /// # Errors
+    ///
+    /// Text that cannot stand in a query as it is.
+    pub fn query(name: impl Into<String>, value: impl Into<String>) -> Result<Self, InvalidSetting> {
+        let silence = Self { name: name.into(), value: value.into() };
+        let alone = |text: &str| !text.contains(['&', '=', '#']);
+        match silence.applied_to(&Uri::from_static("/")) {
+            Some(_) if !silence.name.is_empty() && alone(&silence.name) && alone(&silence.value) => Ok(silence),
+            _ => {
+                let pair = format!("{}={}", silence.name, silence.value);
+                Err(InvalidSetting::new("silence", pair, "a name and a value that can stand in a query as they are"))
+            }
+        }
     }
 
     /// The same URI with the parameter, or `None` where it has one, or no room.
@@ -113,8 +125,14 @@ impl ReadRoutes {
     }
 
     fn find<Body>(&self, request: &Request<Body>) -> Option<&Route> {
-        let routes = self.routes.get(request.method())?;
+        let routes = self.routes_of(request.method())?;
         Some(routes.at(request.uri().path()).ok()?.value)
+    }
+
+    /// A HEAD is answered by what answers the GET, unless it has routes of its own.
+    fn routes_of(&self, method: &Method) -> Option<&matchit::Router<Route>> {
+        let own = self.routes.get(method);
+        if *method == Method::HEAD { own.or_else(|| self.routes.get(&Method::GET)) } else { own }
     }
 
     fn access<Body>(&self, request: &Request<Body>) -> Access {
@@ -122,10 +140,18 @@ impl ReadRoutes {
             Some(Route::Write) => Access::Write,
             Some(Route::Read) => Access::Read,
             Some(Route::Silent(_)) => Access::SilentRead,
+            // A server may take another spelling of a path for the path of a route that is no plain read.
+            None if self.routes_of(request.method()).is_some() && !is_plain(request.uri().path()) => Access::Write,
             None if self.safe_methods && request.method().is_safe() => Access::Read,
             None => Access::Write,
         }
     }
+}
+
+/// Whether there is one way alone to write this path: no escapes, no empty or dotted segments, no slash at the end.
+fn is_plain(path: &str) -> bool {
+    let mut segments = path.split('/').skip(1);
+    path == "/" || (!path.contains('%') && segments.all(|segment| !matches!(segment, "" | "." | "..")))
 }
 
 impl fmt::Debug for ReadRoutes {
@@ -198,7 +224,7 @@ mod tests {
     use super::*;
 
     fn rules() -> HttpRules<()> {
-        let silence = Silence::query("silent", "true");
+        let silence = Silence::query("silent", "true").unwrap();
         HttpRules::new(
             ReadRoutes::safe()
                 .read(Method::POST, "/search")
@@ -222,6 +248,14 @@ mod tests {
             (Method::GET, "/artifacts/7", Access::SilentRead),
             (Method::GET, "/artifacts/7/files", Access::Read),
             (Method::GET, "/logout", Access::Write),
+            (Method::HEAD, "/logout", Access::Write),
+            (Method::GET, "/logout/", Access::Write),
+            (Method::GET, "//logout", Access::Write),
+            (Method::GET, "/%6Cogout", Access::Write),
+            (Method::GET, "/./logout", Access::Write),
+            (Method::OPTIONS, "/a//b", Access::Read),
+            (Method::GET, "/", Access::Read),
+            (Method::HEAD, "/artifacts/7", Access::SilentRead),
             (Method::POST, "/search/deep", Access::Write),
             (Method::PUT, "/artifacts/7", Access::Write),
             (Method::DELETE, "/artifacts/7", Access::Write),
@@ -249,6 +283,15 @@ mod tests {
             rules().silence(&mut read);
             rules().silence(&mut read);
             assert_eq!(read.uri(), sent);
+        }
+    }
+
+    #[test]
+    fn a_parameter_that_cannot_stand_in_a_query_is_refused() {
+        for (name, value) in [("no count", "true"), ("", "true"), ("a&b", "1"), ("a=b", "1"), ("a", "1#"), ("a", "1&b")]
+        {
+            let refused = Silence::query(name, value).unwrap_err();
+            assert_eq!((refused.field, refused.value), ("silence", format!("{name}={value}")));
         }
     }
 

@@ -2,13 +2,17 @@
 
 mod support;
 
-use std::time::Duration;
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use http::Response;
 use http_body_util::{BodyExt, Full};
 use tower::{Service, ServiceExt, util::BoxCloneSyncService};
-use tower_recovery::{AttemptTimedOut, Delivery, Recovery, ResolveError};
+use tower_recovery::{AttemptTimedOut, Delivery, Failure, Recovery, ResolveError, Verdict};
 use tower_recovery_http::{HttpFrontDoor, IncompleteBody, Origin};
 use tower_recovery_test::{Act, FaultyServer, NotRegistered, Registry};
 
@@ -179,4 +183,53 @@ fn settings_out_of_their_bounds_are_refused_by_name_value_and_bound() {
     ] {
         assert_eq!(refused.build::<Full<Bytes>>().unwrap_err().to_string(), message);
     }
+}
+
+#[tokio::test]
+async fn the_version_of_a_request_is_the_connections_business_and_indicts_nobody() {
+    let server = server().await.unwrap();
+    let registry = registry_of(&server).await;
+    let mut api = door(&registry).build().unwrap();
+    for (version, id) in [(http::Version::HTTP_2, "2"), (http::Version::HTTP_3, "3"), (http::Version::HTTP_10, "1.0")] {
+        let mut forwarded = write(id);
+        *forwarded.version_mut() = version;
+        call(&mut api, forwarded).await.unwrap();
+        assert_eq!(server.executed(id), 1);
+    }
+    assert_eq!((registry.look_ups(NAME), server.connections_accepted()), (1, 1));
+}
+
+/// A request body that can be copied, is read from another client of this kind, and breaks there before anything was sent.
+#[derive(Clone)]
+struct Broken {
+    frames_left: u8,
+}
+
+impl http_body::Body for Broken {
+    type Data = Bytes;
+    type Error = Failure;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<http_body::Frame<Bytes>, Failure>>> {
+        self.frames_left -= 1;
+        Poll::Ready(Some(match self.frames_left {
+            1 => Ok(http_body::Frame::data(Bytes::from_static(b"half of it"))),
+            _ => Err(Failure::new(Verdict::never_sent(), "the other server refused")),
+        }))
+    }
+}
+
+#[tokio::test]
+async fn a_proof_about_the_source_of_a_body_proves_nothing_of_the_request_that_carried_it() {
+    let server = server().await.unwrap();
+    let mut api = door(&registry_of(&server).await).build().unwrap();
+    let request = write("streamed").map(|_| Broken { frames_left: 2 });
+    let mut streamed = door(&registry_of(&server).await).build::<Broken>().unwrap();
+    let failure = streamed.ready().await.unwrap().call(request).await.unwrap_err();
+    assert_eq!((failure.delivery(), failure.attempts()), (Some(Delivery::MaybeSent), 1), "{failure:?}");
+
+    call(&mut api, write("next")).await.unwrap();
+    assert_eq!((server.executed("streamed"), server.executed("next")), (0, 1));
 }

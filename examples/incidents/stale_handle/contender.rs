@@ -75,8 +75,8 @@ impl Contender {
 
 /// The one place where the stack is put around the handle.
 fn artifact_manager(registry: RegistryClient) -> HttpRecovery<RegistryClient, &'static str> {
-    let reads = ReadRoutes::listed_only()
-        .silent(Method::GET, "/artifacts/{id}", Silence::query("silent", "true"))
+    let reads = Silence::query("silent", "true")
+        .and_then(|silence| ReadRoutes::listed_only().silent(Method::GET, "/artifacts/{id}", silence))
         .expect("the route is well formed");
     Recovery::http(registry, NAME).named("artifact manager service proxy").reads(reads).body_limit(BODY_LIMIT)
 }

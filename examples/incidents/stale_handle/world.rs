@@ -20,6 +20,9 @@ pub(crate) const NEW_CLIENT_ID: &str = "public/incredible-athlete-20303535";
 /// How long a write takes before it is executed: it is in flight for that long.
 const WRITE_TIME: Duration = Duration::from_millis(150);
 
+/// How long the callers may take to bring their writes on their way: a machine that is too slow for this ends the run, and does not hang it.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 pub(crate) struct World {
     registry: FaultyServer,
     registered: Arc<Mutex<Registration>>,
@@ -77,7 +80,11 @@ impl World {
 
     pub(crate) async fn wait_until_writes_in_flight(&self, at_least: usize) {
         let mut writes_in_flight = self.books.writes_in_flight.subscribe();
-        writes_in_flight.wait_for(|writes| *writes >= at_least).await.expect("the books are kept as long as the world");
+        let enough = writes_in_flight.wait_for(|writes| *writes >= at_least);
+        let in_time = tokio::time::timeout(PATIENCE, enough).await;
+        in_time
+            .expect("a machine of two cores brings that many writes on their way")
+            .expect("the books are kept as long as the world");
     }
 
     /// The manager registers under another id, at another address. Returns how many writes were under way at that moment.

@@ -20,7 +20,7 @@ pub(crate) type Door = HttpRecovery<RegistryResolver<Origin>, &'static str>;
 pub(crate) fn door(registry: &Registry<Origin>) -> Door {
     let reads = ReadRoutes::listed_only()
         .read(Method::GET, "/list")
-        .and_then(|reads| reads.silent(Method::GET, "/read", Silence::query("silent", "true")))
+        .and_then(|reads| reads.silent(Method::GET, "/read", Silence::query("silent", "true")?))
         .expect("the routes are well formed");
     Recovery::http(registry.resolver(), NAME).reads(reads)
 }

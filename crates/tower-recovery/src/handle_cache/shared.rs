@@ -145,6 +145,7 @@ impl<Handle: Clone + Send + 'static> Shared<Handle> {
             // A resolver that was asked counts although nobody waited for its answer; one that was not yet asked does not.
             if waiting.flight.was_asked() {
                 core.ended = Some(Instant::now());
+                core.machine.strike();
             }
         }
         drop(core);

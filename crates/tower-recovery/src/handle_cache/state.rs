@@ -105,6 +105,13 @@ impl<Handle: Clone> Machine<Handle> {
         self.strikes
     }
 
+    /// A resolve did not help. Beside a live handle nothing was missing.
+    pub(super) fn strike(&mut self) {
+        if self.live().is_none() {
+            self.strikes = self.strikes.saturating_add(1);
+        }
+    }
+
     /// What went before was long ago.
     pub(super) fn forget_strikes(&mut self) {
         self.strikes = 0;
@@ -170,7 +177,7 @@ impl<Handle: Clone> Machine<Handle> {
         };
         match (before, answer) {
             (None, None) => {
-                self.strikes = self.strikes.saturating_add(1);
+                self.strike();
                 (Settled::Failed, None)
             }
             (Some(live), None) => {

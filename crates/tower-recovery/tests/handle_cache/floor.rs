@@ -157,3 +157,19 @@ async fn a_resolve_that_everybody_left_counts_for_the_floor() {
     }
     assert_eq!(resolver.resolves(), 1, "five resolves would have begun within 50 ms");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_registry_that_hangs_is_asked_no_more_often_than_one_that_fails() {
+    let mut look_ups = Vec::new();
+    for bad in [Step::fail(Fault::NoSuchFile), Step::hang()] {
+        let resolver: ScriptedResolver<&'static str> = ScriptedResolver::new([bad]);
+        let cache = cache(&resolver);
+        let end = Instant::now() + Duration::from_secs(60);
+        while Instant::now() < end {
+            // A caller with a deadline far below the limit of a resolve, which leaves and comes again.
+            let _ = tokio::time::timeout(millis(200), cache.acquire()).await;
+        }
+        look_ups.push(resolver.resolves());
+    }
+    assert!(look_ups[1] <= look_ups[0], "{look_ups:?}");
+}

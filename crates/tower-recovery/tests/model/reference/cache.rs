@@ -143,6 +143,7 @@ impl Cache {
             expect.event(Event::ResolveDropped { number });
             // It had asked the registry, so the next one keeps its distance.
             self.answered = Some(expect.now());
+            self.strikes += u64::from(self.live.is_none());
         }
         left.stage = Stage::Ended;
     }
