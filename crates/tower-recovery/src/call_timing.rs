@@ -174,6 +174,17 @@ mod tests {
     }
 
     #[test]
+    fn a_deadline_that_leaves_no_time_for_an_attempt_is_refused() {
+        for (attempts, nanos) in [(3, 2), (u32::MAX, 1_000_000_000), (1, 1)] {
+            let deadline = Duration::from_nanos(nanos);
+            let message =
+                format!("deadline is {deadline:?}, but it must be long enough to be divided by {attempts} attempts");
+            assert_eq!(built(attempts, Some(deadline), None), Err(message));
+        }
+        assert!(built(3, Some(Duration::from_nanos(3)), None).is_ok());
+    }
+
+    #[test]
     fn an_attempt_must_be_shorter_than_the_deadline() {
         let nearly = SECOND - Duration::from_nanos(1);
         assert_eq!(built(3, Some(SECOND), Some(nearly)).unwrap().attempt_timeout(), nearly);

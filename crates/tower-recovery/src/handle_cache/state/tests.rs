@@ -225,3 +225,14 @@ fn strikes_are_counted_until_they_are_forgotten() {
     machine.forget_strikes();
     assert_eq!(machine.strikes(), 0);
 }
+
+#[test]
+fn a_resolve_that_did_not_help_is_a_strike_unless_a_handle_serves() {
+    let mut machine = Machine::<Handle>::new();
+    machine.strike();
+    assert_eq!(machine.strikes(), 1);
+    let Acquired::Wait(Joined::New(flight)) = machine.acquire() else { panic!("nothing is live") };
+    machine.settle(flight, Some(Resolved::new("a", 1)));
+    machine.strike();
+    assert_eq!(machine.strikes(), 0, "beside a live handle nothing was missing");
+}
