@@ -14,7 +14,8 @@ use crate::{BodyTooLong, IncompleteBody};
 /// |---|---|
 /// | no connection: refused, timed out, name unknown | never sent; indicts the handle |
 /// | hyper gave the request back: cancelled, connection closed before | never sent; indicts the handle |
-/// | any other transport error: closed, reset, half a head, garbage | maybe sent; indicts the handle |
+/// | any other transport error, an `io::Error` anywhere in the chain included: closed, reset, half a head, garbage | maybe sent; indicts the handle |
+/// | hyper-util itself refuses the request, without a source | maybe sent |
 /// | a 2xx head whose body is short | maybe sent; indicts the handle |
 /// | status 421 (RFC 9110 §15.5.20) | refused; indicts the handle, since another connection is asked for |
 /// | status 425 (RFC 8470 §5.2) | refused |

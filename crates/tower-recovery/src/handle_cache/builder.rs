@@ -46,7 +46,7 @@ impl<Handle: Clone + Send + 'static> HandleCacheBuilder<Handle> {
     }
 
     /// The least time between an answer of the resolver and the next resolve, which grows by one `step` with each resolve
-    /// in a row that fails or finds the instance just evicted, up to `ceiling`; chance adds up to a quarter. Default: 100 ms, up to 5 s.
+    /// in a row that fails, is left by everybody, or finds the instance just evicted, up to `ceiling`; chance adds up to a quarter. Default: 100 ms, up to 5 s.
     pub fn resolve_floor(mut self, step: Duration, ceiling: Duration) -> Self {
         self.settings.floor = Floor { step, ceiling, ..self.settings.floor };
         self
