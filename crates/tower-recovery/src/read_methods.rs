@@ -6,12 +6,15 @@ use std::{collections::HashMap, sync::Arc};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[expect(
     clippy::exhaustive_enums,
-    reason = "rules outside this crate decide by it, and a fourth kind would change what every layer does"
+    reason = "rules outside this crate decide by it, and a fifth kind would change what every layer does"
 )]
 pub enum Access {
     /// It may change something: never repeated once it may have executed. What nobody listed is a write.
     #[default]
     Write,
+    /// It changes something, and the other side does it once however often it is asked, because the user says so: a request that carries a
+    /// key of its own (`Idempotency-Key`). It is repeated like a read, and waited for like a write.
+    IdempotentWrite,
     /// It changes nothing.
     Read,
     /// It changes nothing but a counter, and leaves that alone when it is asked to be silent: a repeat after an attempt that may
@@ -20,10 +23,16 @@ pub enum Access {
 }
 
 impl Access {
-    /// Whether the method may be repeated after an attempt that may have executed.
+    /// Whether it changes nothing, but for a counter.
     #[must_use]
     pub fn is_read(self) -> bool {
         matches!(self, Self::Read | Self::SilentRead)
+    }
+
+    /// Whether it may be repeated after an attempt that may have executed.
+    #[must_use]
+    pub fn is_repeatable(self) -> bool {
+        self.is_read() || self == Self::IdempotentWrite
     }
 }
 
@@ -90,7 +99,9 @@ mod tests {
 
     #[test]
     fn both_kinds_of_read_are_reads_and_a_write_is_none() {
-        assert_eq!([Access::Write, Access::Read, Access::SilentRead].map(Access::is_read), [false, true, true]);
+        let all = [Access::Write, Access::IdempotentWrite, Access::Read, Access::SilentRead];
+        assert_eq!(all.map(Access::is_read), [false, false, true, true]);
+        assert_eq!(all.map(Access::is_repeatable), [false, true, true, true]);
     }
 
     #[test]

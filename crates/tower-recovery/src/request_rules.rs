@@ -22,6 +22,13 @@ pub trait RequestRules<Request> {
     /// A copy to be sent if this one fails, or `None` if it cannot be copied: then it is repeated only where a transport hands it back.
     fn copy(&self, request: &Request) -> Option<Request>;
 
+    /// Whether this copy, which is about to be sent, still gives the whole request. A copy whose body shares a bounded buffer with the request
+    /// that was sent may have lost its beginning since it was made.
+    fn is_whole(&self, copy: &Request) -> bool {
+        let _ = copy;
+        true
+    }
+
     /// Asks a [`SilentRead`](Access::SilentRead) not to count. A value that the caller set explicitly stays as it is.
     fn silence(&self, request: &mut Request);
 }

@@ -99,6 +99,19 @@ pub enum GiveUp {
     Deadline,
     /// The request can not be copied and was not handed back.
     NoRequest,
+    /// The copy that was kept can not give the whole request any more: its body was longer than what is kept of it.
+    IncompleteCopy,
+}
+
+impl GiveUp {
+    /// Whether it is the bounds of the call that ended it, so that an outer retry must stop too. Without a request to send here, an outer layer may
+    /// still have one.
+    pub(crate) fn is_exhaustion(self) -> bool {
+        match self {
+            Self::Attempts | Self::Budget | Self::Deadline => true,
+            Self::NoRequest | Self::IncompleteCopy => false,
+        }
+    }
 }
 
 /// The longest text in an event, in characters.

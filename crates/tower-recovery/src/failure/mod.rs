@@ -11,7 +11,7 @@ use std::{error::Error, fmt};
 use tower::BoxError;
 
 use self::slot::Slot;
-use crate::{Delivery, Lease, NotReady, Verdict, sources};
+use crate::{Delivery, GiveUp, Lease, NotReady, Verdict, sources};
 
 /// The one error that leaves every layer: what happened, and what it proves about the request.
 ///
@@ -40,7 +40,7 @@ pub struct Failure(Box<Details>);
 struct Details {
     verdict: Verdict,
     attempts: u32,
-    exhausted: bool,
+    gave_up: Option<GiveUp>,
     unsent: Slot,
     response: Slot,
     lease: Option<Lease>,
@@ -52,7 +52,7 @@ impl Details {
         Self {
             verdict,
             attempts: 1,
-            exhausted: false,
+            gave_up: None,
             unsent: Slot::empty(),
             response: Slot::empty(),
             lease: None,
@@ -133,7 +133,13 @@ impl Failure {
     /// Whether a retry layer below has spent what it had: an outer retry must stop.
     #[must_use]
     pub fn is_exhausted(&self) -> bool {
-        self.0.exhausted
+        self.0.gave_up.is_some_and(GiveUp::is_exhaustion)
+    }
+
+    /// Why a retry layer did not send the call again although what is proven would have allowed it; `None` where nothing but the proof forbade it.
+    #[must_use]
+    pub fn gave_up(&self) -> Option<GiveUp> {
+        self.0.gave_up
     }
 
     /// Takes the request that was not sent, if the failure holds one of this type. The second call gets `None`.
@@ -188,8 +194,8 @@ impl Failure {
         self.0.attempts = attempts;
     }
 
-    pub(crate) fn set_exhausted(&mut self) {
-        self.0.exhausted = true;
+    pub(crate) fn set_gave_up(&mut self, reason: GiveUp) {
+        self.0.gave_up = Some(reason);
     }
 
     pub(crate) fn set_lease(&mut self, lease: Lease) {
@@ -250,7 +256,7 @@ impl Details {
             .field("permanent", &self.verdict.is_permanent())
             .field("stale", &self.verdict.is_stale())
             .field("attempts", &self.attempts)
-            .field("exhausted", &self.exhausted)
+            .field("gave_up", &self.gave_up)
             .field("cause", &self.source)
             .finish_non_exhaustive()
     }

@@ -13,6 +13,11 @@ impl Failure {
         error.is::<Self>() || known::recognise(error).is_some()
     }
 
+    /// What the outermost failure in this error proves.
+    pub(crate) fn verdict_within(error: &(dyn Error + 'static)) -> Option<Verdict> {
+        sources(error).find_map(details).map(|details| details.verdict)
+    }
+
     /// Finds the failure in an error that passed through foreign layers.
     ///
     /// At the top it is unboxed as it is. Deeper in the chain of sources its knowledge is carried over, its request and
@@ -60,7 +65,7 @@ impl Details {
     fn emptying(wrapped: &Self) -> Self {
         Self {
             attempts: wrapped.attempts,
-            exhausted: wrapped.exhausted,
+            gave_up: wrapped.gave_up,
             unsent: wrapped.unsent.empty_out(),
             response: wrapped.response.empty_out(),
             lease: wrapped.lease.clone(),

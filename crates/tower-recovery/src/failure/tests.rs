@@ -52,7 +52,7 @@ fn at_the_top_it_is_unboxed_as_it_is() {
 fn below_foreign_layers_its_knowledge_is_carried_over_and_the_outer_error_kept() {
     let mut failure = refused().with_unsent("the request");
     failure.set_attempts(3);
-    failure.set_exhausted();
+    failure.set_gave_up(GiveUp::Attempts);
     let recovered = Failure::recover(Box::new(Wrapped(Box::new(Wrapped(failure.into())))));
 
     assert_eq!(recovered.verdict(), Verdict::never_sent().stale());
@@ -73,7 +73,7 @@ fn below_a_transparent_error_nothing_of_it_is_lost() {
         [|failure| Box::new(Transparent(failure.into())), |failure| Box::new(Arc::new(failure))];
     for wrap in wrappers {
         let mut failure = refused().with_unsent("the request");
-        failure.set_exhausted();
+        failure.set_gave_up(GiveUp::Attempts);
         let recovered = Failure::recover(wrap(failure));
         assert_eq!((recovered.verdict(), recovered.is_exhausted()), (Verdict::never_sent().stale(), true));
         assert_eq!(recovered.take_unsent(), Some("the request"));

@@ -4,6 +4,8 @@ use std::{error::Error, fmt, sync::Arc, time::Duration};
 
 use tower::BoxError;
 
+use crate::{Failure, Verdict};
+
 /// Why a resolve gave no handle. Every waiter of one resolve gets the same error, shared by pointer.
 ///
 /// A call that fails by it was never sent: it is the source of a [`Failure`](crate::Failure) with
@@ -22,6 +24,14 @@ pub enum ResolveError {
 impl ResolveError {
     pub(super) fn failed(error: BoxError) -> Self {
         Self::Failed(Arc::from(error))
+    }
+
+    /// Whether the resolver says, by a [`Failure`] of its own, that the next resolve will fail in the same way.
+    pub(crate) fn is_permanent(&self) -> bool {
+        match self {
+            Self::Failed(error) => Failure::verdict_within(error.as_ref()).is_some_and(Verdict::is_permanent),
+            Self::TimedOut(_) | Self::Panicked => false,
+        }
     }
 }
 

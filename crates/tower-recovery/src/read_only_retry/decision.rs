@@ -52,7 +52,7 @@ impl Ledger {
             Some(Delivery::NeverSent | Delivery::Refused) => true,
             Some(Delivery::MaybeSent) => {
                 self.may_have_executed = true;
-                access.is_read()
+                access.is_repeatable()
             }
             Some(Delivery::Answered) | None => false,
         };

@@ -172,6 +172,8 @@ where
                     Ok(self.ready_another())
                 }
                 StageProjection::Readying { inner } => match ready!(inner.poll_ready(context)) {
+                    // The transport may have read on, until now, in the body of the attempt that was given up.
+                    Ok(()) if !self.is_whole() => Err(self.give_up_repeating(GiveUp::IncompleteCopy)),
                     Ok(()) => Ok(Stage::Attempt { attempt: self.repeat(inner) }),
                     Err(error) => Err(self.not_ready(error.into())),
                 },
@@ -211,8 +213,10 @@ where
             self.next = Some(unsent);
             self.handed_back = true;
         }
-        if self.next.is_none() {
-            return Err(self.conclude(failure, Some(GiveUp::NoRequest)));
+        match &self.next {
+            None => return Err(self.conclude(failure, Some(GiveUp::NoRequest))),
+            Some(_) if !self.is_whole() => return Err(self.conclude(failure, Some(GiveUp::IncompleteCopy))),
+            Some(_) => {}
         }
         self.silenced = silenced;
         let lease = failure.lease().cloned();
@@ -245,6 +249,11 @@ where
             return Err(self.give_up_repeating(GiveUp::Deadline));
         }
         Ok(Stage::Pausing { pause: sleep_until(until) })
+    }
+
+    /// Whether the request to be sent next is all there. One that was handed back is the request itself.
+    fn is_whole(&self) -> bool {
+        self.handed_back || self.next.as_ref().is_some_and(|copy| self.block.rules.is_whole(copy))
     }
 
     /// Between two attempts nothing more is begun then.
@@ -324,10 +333,7 @@ where
         failure.set_verdict(self.ledger.conclude(failure.verdict()));
         failure.set_attempts(self.ledger.attempts());
         let Some(reason) = reason else { return failure };
-        // An outer layer may still have a copy; what this call has spent it has spent.
-        if reason != GiveUp::NoRequest {
-            failure.set_exhausted();
-        }
+        failure.set_gave_up(reason);
         self.report(RecoveryEvent::CallGivenUp {
             route: self.route(),
             method: self.method.to_string(),

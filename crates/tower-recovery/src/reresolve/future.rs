@@ -93,7 +93,9 @@ where
                     match acquired {
                         Ok(held) => Stage::attempt(held, readied, request),
                         Err(error) => {
-                            return Poll::Ready(Err(Failure::new(Verdict::never_sent(), error).with_unsent(request)));
+                            let never_sent = Verdict::never_sent();
+                            let verdict = if error.is_permanent() { never_sent.permanent() } else { never_sent };
+                            return Poll::Ready(Err(Failure::new(verdict, error).with_unsent(request)));
                         }
                     }
                 }

@@ -7,6 +7,7 @@ mod contract;
 mod deadline;
 mod dropping;
 mod hand_back;
+mod incomplete_copies;
 mod permits;
 mod proofs;
 mod reports;

@@ -1,12 +1,12 @@
 //! Failures that others reported in public, each by its number: resolves that fail, hang or are given up.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use tokio::time::{Instant, advance};
 use tokio_test::{assert_pending, assert_ready_err, assert_ready_ok, task};
 use tower::ServiceExt;
-use tower_recovery::{Delivery, HandleCache, ResolveError};
-use tower_recovery_test::{ScriptedResolver, Step};
+use tower_recovery::{Delivery, Failure, HandleCache, ResolveError, Verdict};
+use tower_recovery_test::{ScriptedResolver, ScriptedService, Step};
 
 use super::support::{
     Call, Fault, Reply, attempts, backend, cache, done, fails, millis, poll_woken, recovering, reresolving, resolved,
@@ -65,6 +65,16 @@ async fn b31_all_waiters_get_the_cause_and_the_ninth_call_resolves_anew() {
     assert_eq!(resolver.resolves(), 1);
     assert_eq!(stack.oneshot(Call::write()).await.unwrap(), Reply::Done("a"));
     assert_eq!(resolver.resolves(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resolver_that_says_that_it_will_fail_the_same_way_is_asked_once_a_call() {
+    let permanent = Arc::new(Failure::new(Verdict::never_sent().permanent(), Fault::Expired));
+    let resolver: ScriptedResolver<ScriptedService<Call, Reply>> = ScriptedResolver::new([Step::fail(permanent)]);
+    let failure = recovering(cache(&resolver), attempts(3)).oneshot(Call::write()).await.unwrap_err();
+    assert_eq!((failure.delivery(), failure.is_permanent()), (Some(Delivery::NeverSent), true));
+    assert_eq!((failure.attempts(), resolver.resolves()), (1, 1));
+    assert_eq!(failure.find::<Fault>(), Some(&Fault::Expired));
 }
 
 #[tokio::test(start_paused = true)]
@@ -133,7 +143,7 @@ async fn b34_with_attempts_left_the_first_call_outlasts_the_outage() {
 
 #[tokio::test(start_paused = true)]
 async fn b47_callers_end_with_the_resolver_that_gives_up() {
-    let resolver = ScriptedResolver::<tower_recovery_test::ScriptedService<Call, Reply>>::new([Step::hang()]);
+    let resolver = ScriptedResolver::<ScriptedService<Call, Reply>>::new([Step::hang()]);
     let cache = HandleCache::builder(resolver.clone(), "service").resolve_timeout(Duration::from_secs(2)).build();
     let timing = tower_recovery::CallTiming::builder().deadline(Duration::from_secs(10)).build().unwrap();
     let stack = recovering(cache, timing);

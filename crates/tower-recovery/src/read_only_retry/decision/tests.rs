@@ -2,7 +2,7 @@
 
 use super::*;
 
-const ACCESSES: [Access; 3] = [Access::Write, Access::Read, Access::SilentRead];
+const ACCESSES: [Access; 4] = [Access::Write, Access::IdempotentWrite, Access::Read, Access::SilentRead];
 
 fn verdict(delivery: Option<Delivery>) -> Verdict {
     match delivery {
