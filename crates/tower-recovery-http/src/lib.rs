@@ -40,18 +40,24 @@
 
 mod classifier;
 pub mod collect;
+pub mod connection;
 mod front_door;
 mod origin;
 mod origin_handle;
+mod retry_after;
 mod rules;
+mod transport;
 
 pub use crate::{
-    classifier::HttpClassifier,
-    collect::{BodyTooLong, CollectLayer, IncompleteBody},
+    classifier::{AnswerRule, HttpClassifier, Intermediary},
+    collect::{BodyTooLong, CollectLayer, EndedEarly, IncompleteBody},
+    connection::{ConnectLayer, ConnectionHandle},
     front_door::{CollectedBody, HttpFrontDoor, HttpRecovery, HttpStack, StreamingHttpStack},
     origin::{InvalidOrigin, Origin},
     origin_handle::OriginHandle,
+    retry_after::RetryAfter,
     rules::{HttpRules, ReadRoutes, Silence},
+    transport::{ConnectTimedOut, Protocol, Transport},
 };
 
 // The code in the README is compiled with the documentation's.

@@ -40,6 +40,27 @@ pub struct InvalidOrigin {
 }
 
 impl Origin {
+    /// Whether it is reached over TLS.
+    #[must_use]
+    pub fn is_https(&self) -> bool {
+        self.scheme == Scheme::HTTPS
+    }
+
+    /// Host and port, as requests name them.
+    #[must_use]
+    pub fn authority(&self) -> &Authority {
+        &self.authority
+    }
+
+    pub(crate) fn uri(&self) -> Uri {
+        self.absolute(Uri::default())
+    }
+
+    /// Why this origin cannot be used.
+    pub(crate) fn refuse(&self, bound: &'static str) -> InvalidOrigin {
+        InvalidOrigin { origin: self.to_string(), bound }
+    }
+
     /// The origin's own form of this URI: same path and query, on this instance.
     pub(crate) fn absolute(&self, uri: Uri) -> Uri {
         let mut parts = uri.into_parts();
@@ -58,8 +79,8 @@ impl TryFrom<Uri> for Origin {
         let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
             return refuse("a scheme and an authority");
         };
-        if *scheme != Scheme::HTTP {
-            return refuse("of the scheme http");
+        if *scheme != Scheme::HTTP && *scheme != Scheme::HTTPS {
+            return refuse("of the scheme http or https");
         }
         if authority.as_str().contains('@') {
             return refuse("without credentials");
@@ -120,7 +141,7 @@ mod tests {
         for (text, bound) in [
             ("/path", "a scheme and an authority"),
             ("10.0.0.7:80", "a scheme and an authority"),
-            ("https://10.0.0.7/", "of the scheme http"),
+            ("ftp://10.0.0.7/", "of the scheme http or https"),
             ("http://10.0.0.7/base/", "without a path"),
             ("http://10.0.0.7/base", "without a path"),
             ("http://[::1", "a valid URI"),

@@ -3,22 +3,26 @@
 use std::{
     fmt,
     task::{Context, Poll},
-    time::Duration,
 };
 
 use http::{Request, Response, Version};
 use http_body::Body;
 use hyper::body::Incoming;
 use hyper_util::{
-    client::legacy::{Client, Error, ResponseFuture, connect::HttpConnector},
+    client::legacy::{Builder, Client, Error, ResponseFuture},
     rt::{TokioExecutor, TokioTimer},
 };
 use tower::BoxError;
 use tower_service::Service;
 
-use crate::Origin;
+#[cfg(feature = "rustls")]
+use crate::transport::TlsConnector;
+use crate::{
+    InvalidOrigin, Origin, Transport,
+    transport::{Connector, PlainConnector},
+};
 
-/// One instance of a service: its origin and an HTTP/1 client of its own, whose pool no other handle shares.
+/// One instance of a service: its origin and an HTTP client of its own, whose pool no other handle shares.
 ///
 /// The pool belongs to the handle because a frozen connection must go with it: were only the address evicted, the next call would find the
 /// same connection in a shared pool. Cloning shares the pool; the pool is closed after the last user.
@@ -31,7 +35,14 @@ use crate::Origin;
 /// hyper-util's own, as [`HttpClassifier`](crate::HttpClassifier) knows them.
 pub struct OriginHandle<RequestBody> {
     origin: Origin,
-    client: Client<HttpConnector, RequestBody>,
+    pool: Pool<RequestBody>,
+}
+
+/// A client, by what makes its connections.
+enum Pool<RequestBody> {
+    Plain(Client<PlainConnector, RequestBody>),
+    #[cfg(feature = "rustls")]
+    Tls(Client<TlsConnector, RequestBody>),
 }
 
 impl<RequestBody> OriginHandle<RequestBody>
@@ -39,15 +50,19 @@ where
     RequestBody: Body + Send + 'static,
     RequestBody::Data: Send,
 {
-    /// A client for this origin. A TCP connection that is not made within the time-out proves that nothing was sent; looking up a host name is
-    /// not part of it.
-    #[must_use]
-    pub fn new(origin: Origin, connect_timeout: Duration) -> Self {
-        let mut connector = HttpConnector::new();
-        connector.set_connect_timeout(Some(connect_timeout));
-        connector.set_nodelay(true);
-        let client = Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).build(connector);
-        Self { origin, client }
+    /// A client for this origin, with connections of this kind.
+    ///
+    /// # Errors
+    ///
+    /// An origin of the scheme `https` where no TLS is configured.
+    pub fn new(origin: Origin, transport: &Transport) -> Result<Self, InvalidOrigin> {
+        let builder = client(transport);
+        let pool = match transport.connector(&origin)? {
+            Connector::Plain(connector) => Pool::Plain(builder.build(connector)),
+            #[cfg(feature = "rustls")]
+            Connector::Tls(connector) => Pool::Tls(builder.build(connector)),
+        };
+        Ok(Self { origin, pool })
     }
 
     /// Where the requests go.
@@ -55,6 +70,16 @@ where
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
+}
+
+fn client(transport: &Transport) -> Builder {
+    let mut builder = Client::builder(TokioExecutor::new());
+    builder.pool_timer(TokioTimer::new()).timer(TokioTimer::new());
+    #[cfg(feature = "http2")]
+    builder.http2_only(transport.is_http2_alone());
+    #[cfg(not(feature = "http2"))]
+    let _ = transport;
+    builder
 }
 
 impl<RequestBody> Service<Request<RequestBody>> for OriginHandle<RequestBody>
@@ -76,13 +101,27 @@ where
         *request.uri_mut() = self.origin.absolute(uri);
         // The version is the connection's business: a request that came in over HTTP/2 is forwarded over what this client speaks.
         *request.version_mut() = Version::HTTP_11;
-        self.client.request(request)
+        match &self.pool {
+            Pool::Plain(client) => client.request(request),
+            #[cfg(feature = "rustls")]
+            Pool::Tls(client) => client.request(request),
+        }
     }
 }
 
 impl<RequestBody> Clone for OriginHandle<RequestBody> {
     fn clone(&self) -> Self {
-        Self { origin: self.origin.clone(), client: self.client.clone() }
+        Self { origin: self.origin.clone(), pool: self.pool.clone() }
+    }
+}
+
+impl<RequestBody> Clone for Pool<RequestBody> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Plain(client) => Self::Plain(client.clone()),
+            #[cfg(feature = "rustls")]
+            Self::Tls(client) => Self::Tls(client.clone()),
+        }
     }
 }
 

@@ -4,22 +4,22 @@ mod support;
 
 use std::{
     convert::Infallible,
-    error::Error,
     sync::{Arc, Mutex},
     time::Duration,
 };
 
 use bytes::Bytes;
 use futures_util::stream;
-use http::{Method, Request, Response, StatusCode};
+use http::{HeaderName, Method, Response, StatusCode};
 use http_body::Frame;
-use http_body_util::{Full, StreamBody};
+use http_body_util::StreamBody;
 use tower::{Service, ServiceBuilder, ServiceExt};
 use tower_recovery::{
-    AttemptTimeoutLayer, Classify, ClassifyLayer, Delivery, Dispatch, HandleCache, ReadOnlyRetryLayer, ReresolveLayer,
-    Resolved, Verdict,
+    AttemptTimeoutLayer, ClassifyLayer, Delivery, Dispatch, HandleCache, ReadOnlyRetryLayer, ReresolveLayer, Resolved,
 };
-use tower_recovery_http::{CollectLayer, HttpClassifier, HttpRules, Origin, OriginHandle, ReadRoutes};
+use tower_recovery_http::{
+    AnswerRule, CollectLayer, HttpClassifier, HttpRules, Origin, OriginHandle, ReadRoutes, Transport,
+};
 use tower_recovery_test::{Act, FaultyServer, NotRegistered, Registry, faulty::RequestContext};
 
 use self::support::{NAME, call, door, read, registry_of, request, write};
@@ -37,23 +37,8 @@ where
     Body: http_body::Body<Data: Send> + Send + 'static,
 {
     let resolver = registry.resolver();
-    ServiceExt::<&'static str>::map_response(resolver, |found| found.map(|origin| OriginHandle::new(origin, LIMIT)))
-}
-
-/// What a user knows of a balancer that ends a connection's life by refusing on it.
-#[derive(Clone)]
-struct Leaving;
-
-impl<Body> Classify<Response<Body>> for Leaving {
-    fn response(&self, response: &Response<Body>) -> Option<Verdict> {
-        let leaving =
-            response.status() == StatusCode::SERVICE_UNAVAILABLE && response.headers().contains_key("x-leaving");
-        leaving.then(|| Verdict::answered().stale()).or_else(|| HttpClassifier::new().response(response))
-    }
-
-    fn error(&self, error: &(dyn Error + 'static)) -> Verdict {
-        Classify::<Response<Body>>::error(&HttpClassifier::new(), error)
-    }
+    let make = |origin| OriginHandle::new(origin, &Transport::new()).expect("it speaks cleartext");
+    ServiceExt::<&'static str>::map_response(resolver, move |found| found.map(make))
 }
 
 /// Answers the first request, and 503 to whatever comes after it on the first connection.
@@ -80,17 +65,14 @@ async fn b40_a_refusal_on_a_live_connection_is_an_answer_and_evicts_only_by_a_ru
     for ruled in [false, true] {
         let server = leaving_balancer().await;
         let registry = registry_of(&server).await;
-        let handles = handles(&registry);
-        let layers = ServiceBuilder::new()
-            .layer(ReadOnlyRetryLayer::new(HttpRules::<Full<Bytes>>::new(ReadRoutes::safe())))
-            .layer(ReresolveLayer::new(HandleCache::new(handles, NAME)));
-        let leaf =
-            ServiceBuilder::new().layer(AttemptTimeoutLayer::new(LIMIT)).layer(CollectLayer::new(99)).service(Dispatch);
-        let statuses = if ruled {
-            statuses_of_three_calls(layers.layer(ClassifyLayer::new(Leaving)).service(leaf)).await
-        } else {
-            statuses_of_three_calls(layers.layer(ClassifyLayer::new(HttpClassifier::new())).service(leaf)).await
-        };
+        let leaving = AnswerRule::status(StatusCode::SERVICE_UNAVAILABLE);
+        let leaving = leaving.with_header(HeaderName::from_static("x-leaving"));
+        let door = if ruled { door(&registry).stale_if(leaving) } else { door(&registry) };
+        let api = door.build().unwrap();
+        let mut statuses = Vec::new();
+        for id in ["1", "2", "3"] {
+            statuses.push(api.clone().oneshot(read(id)).await.expect("each is answered").status().as_u16());
+        }
         assert_eq!(statuses, [200, 503, 200], "the 503 goes out, and is not sent again");
         assert_eq!(server.requests_read(), 3);
         let connections = if ruled { 2 } else { 1 };
@@ -101,18 +83,6 @@ async fn b40_a_refusal_on_a_live_connection_is_an_answer_and_evicts_only_by_a_ru
         );
         assert_eq!(registry.look_ups(NAME), connections);
     }
-}
-
-async fn statuses_of_three_calls<Stack, Body>(stack: Stack) -> Vec<u16>
-where
-    Stack: Service<Request<Full<Bytes>>, Response = Response<Body>> + Clone,
-    Stack::Error: std::fmt::Debug,
-{
-    let mut statuses = Vec::new();
-    for id in ["1", "2", "3"] {
-        statuses.push(stack.clone().oneshot(read(id)).await.expect("each is answered").status().as_u16());
-    }
-    statuses
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use http::Response;
 use http_body_util::{BodyExt, Full};
 use tower::{Service, ServiceExt, util::BoxCloneSyncService};
 use tower_recovery::{AttemptTimedOut, Delivery, Failure, Recovery, ResolveError, Verdict};
-use tower_recovery_http::{HttpFrontDoor, IncompleteBody, Origin};
+use tower_recovery_http::{HttpFrontDoor, IncompleteBody, Origin, Transport};
 use tower_recovery_test::{Act, FaultyServer, NotRegistered, Registry};
 
 use self::support::{NAME, call, door, read, register, registry_of, request, server, write};
@@ -177,7 +177,7 @@ fn settings_out_of_their_bounds_are_refused_by_name_value_and_bound() {
             "attempt_timeout is 1s, but it must be shorter than the deadline of 1s",
         ),
         (
-            door().attempt_timeout(second).connect_timeout(second),
+            door().attempt_timeout(second).transport(Transport::new().connect_timeout(second)),
             "connect_timeout is 1s, but it must be shorter than the attempt_timeout of 1s",
         ),
     ] {

@@ -12,7 +12,7 @@ use http_body_util::{BodyExt, Full};
 use tower::{BoxError, Service, ServiceBuilder, ServiceExt, retry::Policy, util::BoxCloneSyncService};
 use tower_recovery::{Recovery, Resolved};
 use tower_recovery_http::{
-    CollectLayer, CollectedBody, HttpFrontDoor, HttpRecovery, Origin, OriginHandle, ReadRoutes, Silence,
+    CollectLayer, CollectedBody, HttpFrontDoor, HttpRecovery, Origin, OriginHandle, ReadRoutes, Silence, Transport,
 };
 
 use super::{DEADLINE, TIMEOUT};
@@ -120,13 +120,18 @@ struct Registration {
 
 impl RegistryClient {
     pub(crate) fn new(registry: Origin) -> Self {
-        Self { client: OriginHandle::new(registry, TIMEOUT) }
+        Self { client: client_of(registry) }
     }
 
     async fn resolve_once(self) -> OriginHandle<Full<Bytes>> {
         let found = self.oneshot(NAME).await.expect("the registry answers");
-        OriginHandle::new(found.handle, TIMEOUT)
+        client_of(found.handle)
     }
+}
+
+fn client_of(origin: Origin) -> OriginHandle<Full<Bytes>> {
+    OriginHandle::new(origin, &Transport::new().connect_timeout(TIMEOUT))
+        .expect("the servers of this example speak cleartext")
 }
 
 impl Service<&'static str> for RegistryClient {

@@ -12,7 +12,7 @@ use tokio::{
 };
 use tower::{BoxError, Service, ServiceExt};
 use tower_recovery::{Delivery, Failure};
-use tower_recovery_http::{Origin, OriginHandle};
+use tower_recovery_http::{Origin, OriginHandle, Transport};
 
 use super::{TIMEOUT, contender::Client, world::World};
 
@@ -141,7 +141,7 @@ impl Caller {
 /// The status has nothing to do with the handle: that is why it stayed green.
 async fn look_at_status(uri: &str) -> Result<(), BoxError> {
     let (origin, path) = uri.split_at(uri.rfind('/').expect("the status has a path"));
-    let client = OriginHandle::new(origin.parse::<Origin>()?, TIMEOUT);
+    let client = OriginHandle::new(origin.parse::<Origin>()?, &Transport::new().connect_timeout(TIMEOUT))?;
     client.oneshot(Request::get(path).body(Full::<Bytes>::default())?).await?;
     Ok(())
 }

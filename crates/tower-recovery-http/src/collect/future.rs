@@ -15,7 +15,10 @@ use pin_project_lite::pin_project;
 use tower::BoxError;
 use tower_recovery::Handover;
 
-use super::{BodyTooLong, IncompleteBody};
+use super::{
+    BodyTooLong, IncompleteBody,
+    whole::{Whole, promised_length},
+};
 
 pin_project! {
     /// The future of [`Collect`](super::Collect).
@@ -23,6 +26,7 @@ pin_project! {
     pub struct CollectFuture<Inner, Collecting> {
         #[pin]
         stage: Stage<Inner, Collecting>,
+        is_head: bool,
         limit: usize,
     }
 }
@@ -38,12 +42,12 @@ pin_project! {
 }
 
 impl<Inner, Collecting> CollectFuture<Inner, Collecting> {
-    pub(super) fn new(head: Inner, limit: usize) -> Self {
-        Self { stage: Stage::Head { head }, limit }
+    pub(super) fn new(head: Inner, is_head: bool, limit: usize) -> Self {
+        Self { stage: Stage::Head { head }, is_head, limit }
     }
 }
 
-impl<Inner, ResponseBody, InnerError> Future for CollectFuture<Inner, Collect<Limited<ResponseBody>>>
+impl<Inner, ResponseBody, InnerError> Future for CollectFuture<Inner, Collect<Limited<Whole<ResponseBody>>>>
 where
     Inner: Future<Output = Result<Response<ResponseBody>, InnerError>>,
     InnerError: Into<BoxError>,
@@ -58,7 +62,14 @@ where
             let body = match this.stage.as_mut().project() {
                 StageProjection::Head { head } => {
                     let (parts, body) = ready!(head.poll(context)).map_err(Into::into)?.into_parts();
-                    Stage::Body { parts: Some(parts), body: Limited::new(body, *this.limit).collect() }
+                    let promised = promised_length(&parts, *this.is_head);
+                    if promised.is_some_and(|length| length > *this.limit as u64) {
+                        return Poll::Ready(Err(BodyTooLong { status: parts.status, limit: *this.limit }.into()));
+                    }
+                    Stage::Body {
+                        parts: Some(parts),
+                        body: Limited::new(Whole::new(body, promised), *this.limit).collect(),
+                    }
                 }
                 StageProjection::Body { parts, body } => {
                     let collected = ready!(body.poll(context));

@@ -1,7 +1,10 @@
 //! [`CollectLayer`]: the body of a unary answer belongs to its attempt.
 //!
 //! A status is no answer yet: a connection that breaks in the middle of the body has lost the result. This layer collects the body,
-//! bounded, inside the attempt, so that the attempt's timeout covers it and a short one is classified like any other failure.
+//! bounded, its trailers too, inside the attempt, so that the attempt's timeout covers it and a short one is classified like any other failure.
+//!
+//! A body is short if the transport says so, and also if it ends cleanly before the length that its head promised: hyper ends an HTTP/2
+//! stream that the peer resets with `NO_ERROR` like a whole one. What is closed by the end of its connection and promised no length cannot be checked.
 //!
 //! **When**: for unary calls. **Not** for streams, whose bodies outlive the call. **Where**: below
 //! [`AttemptTimeoutLayer`](tower_recovery::AttemptTimeoutLayer), directly above [`Dispatch`](tower_recovery::Dispatch).
@@ -36,12 +39,14 @@
 
 mod future;
 mod layer;
+mod method;
 mod service;
+mod whole;
 
 use http::StatusCode;
 use tower::BoxError;
 
-pub use self::{future::CollectFuture, layer::CollectLayer, service::Collect};
+pub use self::{future::CollectFuture, layer::CollectLayer, method::HasMethod, service::Collect, whole::Whole};
 
 /// The head of an answer came, but not the whole of its body.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +57,17 @@ pub struct IncompleteBody {
     pub status: StatusCode,
     /// What ended the body.
     pub source: BoxError,
+}
+
+/// A body ended before the length that its head promised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the body ended after {received} of {promised} bytes")]
+#[non_exhaustive]
+pub struct EndedEarly {
+    /// How many bytes came.
+    pub received: u64,
+    /// The `content-length` of the head.
+    pub promised: u64,
 }
 
 /// The body of an answer is longer than the limit.

@@ -2,13 +2,13 @@
 
 use std::task::{Context, Poll};
 
-use http::Response;
+use http::{Method, Response};
 use http_body::Body;
 use http_body_util::{Collected, Limited, combinators};
 use tower::BoxError;
 use tower_service::Service;
 
-use super::CollectFuture;
+use super::{CollectFuture, HasMethod, Whole};
 
 /// Collects the body of each answer. See the [module documentation](super).
 #[derive(Clone, Debug)]
@@ -27,19 +27,21 @@ impl<Inner> Collect<Inner> {
 impl<Inner, Request, ResponseBody> Service<Request> for Collect<Inner>
 where
     Inner: Service<Request, Response = Response<ResponseBody>>,
+    Request: HasMethod,
     Inner::Error: Into<BoxError>,
     ResponseBody: Body,
     ResponseBody::Error: Into<BoxError>,
 {
     type Response = Response<Collected<ResponseBody::Data>>;
     type Error = BoxError;
-    type Future = CollectFuture<Inner::Future, combinators::Collect<Limited<ResponseBody>>>;
+    type Future = CollectFuture<Inner::Future, combinators::Collect<Limited<Whole<ResponseBody>>>>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         self.inner.poll_ready(context).map_err(Into::into)
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        CollectFuture::new(self.inner.call(request), self.limit)
+        let is_head = request.method() == Method::HEAD;
+        CollectFuture::new(self.inner.call(request), is_head, self.limit)
     }
 }

@@ -1,0 +1,99 @@
+//! A request as one connection needs it, and as it was.
+
+use http::{HeaderValue, Request, Uri, Version, header};
+
+#[cfg(feature = "http2")]
+use crate::Origin;
+
+/// What was changed in a request for the sake of one connection: a request that is handed back goes to another one.
+#[derive(Debug)]
+pub(super) struct Rewritten {
+    uri: Uri,
+    version: Version,
+    host_was_set: bool,
+}
+
+impl Rewritten {
+    /// HTTP/1.1: the path alone (RFC 9112 §3.2.1), and a `Host` where the caller set none.
+    pub(super) fn for_http1<Body>(request: &mut Request<Body>, host: &HeaderValue) -> Self {
+        let uri = std::mem::take(request.uri_mut());
+        let path = uri.path_and_query().cloned().map(Uri::from);
+        *request.uri_mut() = path.unwrap_or_default();
+        let host_was_set = !request.headers().contains_key(header::HOST);
+        if host_was_set {
+            request.headers_mut().insert(header::HOST, host.clone());
+        }
+        Self { uri, version: std::mem::replace(request.version_mut(), Version::HTTP_11), host_was_set }
+    }
+
+    /// HTTP/2: scheme, authority and path (RFC 9113 §8.3.1).
+    #[cfg(feature = "http2")]
+    pub(super) fn for_http2<Body>(request: &mut Request<Body>, origin: &Origin) -> Self {
+        let uri = request.uri().clone();
+        *request.uri_mut() = origin.absolute(uri.clone());
+        Self { uri, version: std::mem::replace(request.version_mut(), Version::HTTP_2), host_was_set: false }
+    }
+
+    /// The request as it was.
+    pub(super) fn undo<Body>(self, mut request: Request<Body>) -> Request<Body> {
+        *request.uri_mut() = self.uri;
+        *request.version_mut() = self.version;
+        if self.host_was_set {
+            request.headers_mut().remove(header::HOST);
+        }
+        request
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_changed_for_http1_and_comes_back_as_it_was() {
+        let host = HeaderValue::from_static("10.0.0.7:8080");
+        for (given, sent) in [
+            ("/read?id=1", "/read?id=1"),
+            ("http://artifact-manager/read", "/read"),
+            ("http://artifact-manager", "/"),
+            ("*", "*"),
+        ] {
+            let mut request = Request::get(given).version(Version::HTTP_2).body(()).unwrap();
+            let rewritten = Rewritten::for_http1(&mut request, &host);
+            assert_eq!((request.uri().to_string().as_str(), request.version()), (sent, Version::HTTP_11));
+            assert_eq!(request.headers()[header::HOST], host);
+            let request = rewritten.undo(request);
+            assert_eq!((request.uri().to_string(), request.version()), (uri(given), Version::HTTP_2));
+            assert!(request.headers().is_empty());
+        }
+    }
+
+    #[cfg(feature = "http2")]
+    #[test]
+    fn a_request_is_changed_for_http2_and_comes_back_as_it_was() {
+        let origin: Origin = "http://10.0.0.7:8080".parse().unwrap();
+        for (given, sent) in [
+            ("/read?id=1", "http://10.0.0.7:8080/read?id=1"),
+            ("http://artifact-manager/read", "http://10.0.0.7:8080/read"),
+            ("http://artifact-manager", "http://10.0.0.7:8080/"),
+        ] {
+            let mut request = Request::get(given).body(()).unwrap();
+            let rewritten = Rewritten::for_http2(&mut request, &origin);
+            assert_eq!((request.uri().to_string().as_str(), request.version()), (sent, Version::HTTP_2));
+            let request = rewritten.undo(request);
+            assert_eq!((request.uri().to_string(), request.version()), (uri(given), Version::HTTP_11));
+        }
+    }
+
+    fn uri(text: &str) -> String {
+        text.parse::<Uri>().unwrap().to_string()
+    }
+
+    #[test]
+    fn a_host_that_the_caller_set_stays() {
+        let mut request = Request::get("/").header(header::HOST, "artifacts.example").body(()).unwrap();
+        let rewritten = Rewritten::for_http1(&mut request, &HeaderValue::from_static("10.0.0.7"));
+        assert_eq!(request.headers()[header::HOST], "artifacts.example");
+        assert_eq!(rewritten.undo(request).headers()[header::HOST], "artifacts.example");
+    }
+}

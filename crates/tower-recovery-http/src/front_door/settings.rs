@@ -1,0 +1,183 @@
+//! What a front door is told.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use tower_recovery::{CallTiming, CallTimingBuilder, InvalidSetting, LinearBackoff, Observer, RetryBudget};
+
+use crate::{AnswerRule, HttpClassifier, Intermediary, ReadRoutes, Transport, rules::RepeatPolicy};
+
+/// Builds the recommended stack for HTTP. Made by [`Recovery::http`](super::HttpFrontDoor::http).
+#[derive(Clone)]
+#[must_use = "a builder does nothing before `build`"]
+pub struct HttpRecovery<Resolver, Target> {
+    pub(super) resolver: Resolver,
+    pub(super) target: Target,
+    pub(super) name: Arc<str>,
+    reads: ReadRoutes,
+    trusts_keys: bool,
+    pub(super) classifier: HttpClassifier,
+    timing: CallTimingBuilder,
+    pub(super) backoff: LinearBackoff,
+    pub(super) budget: Option<Arc<dyn RetryBudget>>,
+    pub(super) observer: Option<Arc<dyn Observer>>,
+    resolve_timeout: Option<Duration>,
+    transport: Transport,
+    pub(super) body_limit: usize,
+}
+
+impl<Resolver, Target> HttpRecovery<Resolver, Target> {
+    const DEFAULT_BODY_LIMIT: usize = 16 << 20;
+    const DEFAULT_RESOLVE_TIMEOUT: Duration = Duration::from_secs(10);
+    const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+    pub(super) fn new(resolver: Resolver, target: Target) -> Self {
+        Self {
+            resolver,
+            target,
+            name: Arc::from("origin"),
+            reads: ReadRoutes::safe(),
+            trusts_keys: false,
+            classifier: HttpClassifier::new(),
+            timing: CallTiming::builder(),
+            backoff: LinearBackoff::default(),
+            budget: None,
+            observer: None,
+            resolve_timeout: None,
+            transport: Transport::new(),
+            body_limit: Self::DEFAULT_BODY_LIMIT,
+        }
+    }
+
+    /// What events and the log call the route and its handle: `Re-resolved the <name>.` Default: `origin`.
+    pub fn named(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Which requests only read. Default: [`ReadRoutes::safe`].
+    pub fn reads(mut self, reads: ReadRoutes) -> Self {
+        self.reads = reads;
+        self
+    }
+
+    /// The most attempts that one call may spend, the first included. Default: 3.
+    pub fn attempts(mut self, attempts: u32) -> Self {
+        self.timing = self.timing.attempts(attempts);
+        self
+    }
+
+    /// How long a call may take, all its attempts and pauses together. Default: no bound.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.timing = self.timing.deadline(deadline);
+        self
+    }
+
+    /// How long one attempt may take, its body included. Default: the deadline divided by the attempts, or 30 s.
+    pub fn attempt_timeout(mut self, limit: Duration) -> Self {
+        self.timing = self.timing.attempt_timeout(limit);
+        self
+    }
+
+    /// How long repeats wait.
+    pub fn backoff(mut self, backoff: LinearBackoff) -> Self {
+        self.backoff = backoff;
+        self
+    }
+
+    /// Who sells the permits for repeats; to share one with other stacks, give each a clone of an `Arc` of it. Default: a
+    /// [`ShareBudget`](tower_recovery::ShareBudget) of this stack's own.
+    pub fn budget(mut self, budget: impl RetryBudget + 'static) -> Self {
+        self.budget = Some(Arc::new(budget));
+        self
+    }
+
+    /// Who sees the events of the stack.
+    pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
+        self.observer = Some(Arc::new(observer));
+        self
+    }
+
+    /// How long one resolve may take. Default: as long as an attempt, 10 s at the most.
+    pub fn resolve_timeout(mut self, limit: Duration) -> Self {
+        self.resolve_timeout = Some(limit);
+        self
+    }
+
+    /// How origins are reached: protocol, TLS, time for making a connection. Default: HTTP/1.1 over cleartext, and half an attempt for the
+    /// connection, 5 s at the most.
+    pub fn transport(mut self, transport: Transport) -> Self {
+        self.transport = transport;
+        self
+    }
+
+    /// Whether a proxy or gateway stands between this client and the servers. Default: none does.
+    pub fn behind(mut self, intermediary: Intermediary) -> Self {
+        self.classifier = self.classifier.behind(intermediary);
+        self
+    }
+
+    /// Which answers say that their request was not processed. See [`HttpClassifier::refused_if`].
+    pub fn refused_if(mut self, rule: AnswerRule) -> Self {
+        self.classifier = self.classifier.refused_if(rule);
+        self
+    }
+
+    /// Which answers say that the next request had better go elsewhere. See [`HttpClassifier::stale_if`].
+    pub fn stale_if(mut self, rule: AnswerRule) -> Self {
+        self.classifier = self.classifier.stale_if(rule);
+        self
+    }
+
+    /// Repeats writes that carry an `Idempotency-Key`. See [`HttpRules::trust_idempotency_keys`](crate::HttpRules::trust_idempotency_keys).
+    pub fn trust_idempotency_keys(mut self) -> Self {
+        self.trusts_keys = true;
+        self
+    }
+
+    /// The longest body, in bytes, that the stack for unary calls collects. Default: 16 MiB.
+    pub fn body_limit(mut self, limit: usize) -> Self {
+        self.body_limit = limit;
+        self
+    }
+
+    pub(super) fn policy(&self) -> RepeatPolicy {
+        let mut policy = RepeatPolicy::new(self.reads.clone());
+        if self.trusts_keys {
+            policy.trust_idempotency_keys();
+        }
+        policy
+    }
+
+    /// The timing of a call, checked.
+    pub(super) fn timing(&self) -> Result<CallTiming, InvalidSetting> {
+        self.timing.build()
+    }
+
+    pub(super) fn resolve_timeout_under(&self, timing: CallTiming) -> Duration {
+        self.resolve_timeout.unwrap_or_else(|| Self::DEFAULT_RESOLVE_TIMEOUT.min(timing.attempt_timeout()))
+    }
+
+    /// The transport, with a time for making a connection that leaves some of the attempt.
+    pub(super) fn transport_under(&self, timing: CallTiming) -> Result<Transport, InvalidSetting> {
+        let attempt = timing.attempt_timeout();
+        let limit = match self.transport.explicit_connect_timeout() {
+            Some(limit) if limit >= attempt => {
+                let bound = format!("shorter than the attempt_timeout of {attempt:?}");
+                return Err(InvalidSetting::new("connect_timeout", format_args!("{limit:?}"), bound));
+            }
+            Some(limit) => limit,
+            None => Self::DEFAULT_CONNECT_TIMEOUT.min(attempt / 2),
+        };
+        Ok(self.transport.clone().connect_timeout(limit))
+    }
+}
+
+impl<Resolver, Target> fmt::Debug for HttpRecovery<Resolver, Target> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("HttpRecovery")
+            .field("name", &self.name)
+            .field("timing", &self.timing)
+            .finish_non_exhaustive()
+    }
+}

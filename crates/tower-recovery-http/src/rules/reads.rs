@@ -1,0 +1,128 @@
+//! Which requests only read.
+
+use std::{collections::HashMap, fmt, sync::Arc};
+
+use http::Method;
+use tower_recovery::{Access, InvalidSetting};
+
+use super::Silence;
+
+/// Which methods and routes only read.
+///
+/// # Examples
+///
+/// ```
+/// use http::Method;
+/// use tower_recovery_http::{ReadRoutes, Silence};
+///
+/// let reads = ReadRoutes::safe()                                                  // GET, HEAD, OPTIONS and TRACE read,
+///     .read(Method::POST, "/search")?                                             // and so does this POST;
+///     .silent(Method::GET, "/artifacts/{id}", Silence::query("silent", "true")?)? // this GET counts its views,
+///     .write(Method::GET, "/logout")?;                                            // and this one is no read at all.
+/// # let _ = reads;
+/// # Ok::<(), tower_recovery::InvalidSetting>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct ReadRoutes {
+    safe_methods: bool,
+    // Shared, because every clone of a stack has its rules.
+    routes: Arc<HashMap<Method, matchit::Router<Route>>>,
+}
+
+#[derive(Clone, Debug)]
+enum Route {
+    Write,
+    Read,
+    Silent(Silence),
+}
+
+impl ReadRoutes {
+    /// Nothing is a read but what is listed.
+    #[must_use]
+    pub fn listed_only() -> Self {
+        Self::default()
+    }
+
+    /// The safe methods of RFC 9110 §9.2.1 are reads: GET, HEAD, OPTIONS and TRACE.
+    #[must_use]
+    pub fn safe() -> Self {
+        Self { safe_methods: true, ..Self::default() }
+    }
+
+    /// This route changes nothing. A path may hold `{parameters}` and end in `{*rest}`.
+    ///
+    /// # Errors
+    ///
+    /// A path that is not well formed, or that overlaps with one of this method's other routes.
+    pub fn read(self, method: Method, path: &str) -> Result<Self, InvalidSetting> {
+        self.route(method, path, Route::Read)
+    }
+
+    /// This route changes nothing but a counter, which it leaves alone if it is asked to.
+    ///
+    /// # Errors
+    ///
+    /// As of [`read`](Self::read).
+    pub fn silent(self, method: Method, path: &str, silence: Silence) -> Result<Self, InvalidSetting> {
+        self.route(method, path, Route::Silent(silence))
+    }
+
+    /// This route changes something, although its method is safe.
+    ///
+    /// # Errors
+    ///
+    /// As of [`read`](Self::read).
+    pub fn write(self, method: Method, path: &str) -> Result<Self, InvalidSetting> {
+        self.route(method, path, Route::Write)
+    }
+
+    fn route(mut self, method: Method, path: &str, route: Route) -> Result<Self, InvalidSetting> {
+        let routes = Arc::make_mut(&mut self.routes).entry(method).or_default();
+        match routes.insert(path, route) {
+            Ok(()) => Ok(self),
+            Err(error) => Err(InvalidSetting::new("path", path, format!("a route of its own: {error}"))),
+        }
+    }
+
+    /// A HEAD is answered by what answers the GET, unless it has routes of its own.
+    fn routes_of(&self, method: &Method) -> Option<&matchit::Router<Route>> {
+        let own = self.routes.get(method);
+        if *method == Method::HEAD { own.or_else(|| self.routes.get(&Method::GET)) } else { own }
+    }
+
+    fn find(&self, method: &Method, path: &str) -> Option<&Route> {
+        Some(self.routes_of(method)?.at(path).ok()?.value)
+    }
+
+    pub(super) fn access(&self, method: &Method, path: &str) -> Access {
+        match self.find(method, path) {
+            Some(Route::Write) => Access::Write,
+            Some(Route::Read) => Access::Read,
+            Some(Route::Silent(_)) => Access::SilentRead,
+            // A server may take another spelling of a path for the path of a route that is no plain read.
+            None if self.routes_of(method).is_some() && !is_plain(path) => Access::Write,
+            None if self.safe_methods && method.is_safe() => Access::Read,
+            None => Access::Write,
+        }
+    }
+
+    /// How this request is asked not to count, if it can be.
+    pub(super) fn silence(&self, method: &Method, path: &str) -> Option<&Silence> {
+        match self.find(method, path)? {
+            Route::Silent(silence) => Some(silence),
+            Route::Write | Route::Read => None,
+        }
+    }
+}
+
+/// Whether there is one way alone to write this path: no escapes, no empty or dotted segments, no slash at the end.
+fn is_plain(path: &str) -> bool {
+    let mut segments = path.split('/').skip(1);
+    path == "/" || (!path.contains('%') && segments.all(|segment| !matches!(segment, "" | "." | "..")))
+}
+
+impl fmt::Debug for ReadRoutes {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("ReadRoutes").field("safe_methods", &self.safe_methods).finish_non_exhaustive()
+    }
+}
