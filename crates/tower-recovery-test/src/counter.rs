@@ -22,6 +22,10 @@ impl Counter {
         new
     }
 
+    pub(crate) fn add(&self, number: usize) {
+        self.0.send_modify(|value| *value += number);
+    }
+
     pub(crate) fn decrement(&self) {
         self.0.send_modify(|value| *value -= 1);
     }

@@ -3,6 +3,7 @@
 //! | To stand in for | take |
 //! |---|---|
 //! | a server that dies at the worst moment, on a real socket | [`FaultyServer`] |
+//! | a network that loses a connection after any byte | [`CuttingProxy`] |
 //! | a registry that answers, fails, hangs or panics by a script | [`ScriptedResolver`] |
 //! | a registry in memory | [`Registry`] |
 //! | a handle without a network | [`ScriptedService`] |
@@ -62,6 +63,7 @@
 //! ```
 
 mod counter;
+pub mod cutting;
 pub mod faulty;
 mod gate;
 mod lock;
@@ -73,6 +75,7 @@ pub mod service;
 pub mod step;
 
 pub use crate::{
+    cutting::CuttingProxy,
     faulty::{Act, ConnectionAct, FaultyServer},
     gate::Gate,
     readiness::{ReadinessCounts, ReadinessProbe, ReadyStep, ScriptedReadiness},

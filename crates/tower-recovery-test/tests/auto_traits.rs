@@ -4,8 +4,9 @@ use std::cell::Cell;
 
 use tower_recovery::Resolved;
 use tower_recovery_test::{
-    FaultyServer, Gate, ReadinessCounts, ReadinessProbe, Registry, RegistryResolver, ScriptedFuture, ScriptedReadiness,
-    ScriptedResolver, ScriptedService, Step,
+    CuttingProxy, FaultyServer, Gate, ReadinessCounts, ReadinessProbe, Registry, RegistryResolver, ScriptedFuture,
+    ScriptedReadiness, ScriptedResolver, ScriptedService, Step,
+    cutting::{CuttingProxyBuilder, Direction, Disturbance, Plan, Side},
     faulty::{Act, Execution, FaultyServerBuilder, RefusedAddress, RequestContext},
 };
 
@@ -37,4 +38,14 @@ fn the_server_and_its_parts_are_send_and_sync() {
     is_shared::<RequestContext>();
     is_shared::<Act>();
     is_send::<FaultyServerBuilder>();
+}
+
+#[test]
+fn the_proxy_and_its_parts_are_send_and_sync() {
+    is_send_and_sync::<CuttingProxy>();
+    is_shared::<Plan>();
+    is_shared::<Disturbance>();
+    is_shared::<Direction>();
+    is_shared::<Side>();
+    is_send::<CuttingProxyBuilder>();
 }

@@ -88,3 +88,4 @@ pub use self::{
     script::{RequestContext, Script},
     server::FaultyServer,
 };
+pub(crate) use self::{socket::Port, wire::reset_on_drop};

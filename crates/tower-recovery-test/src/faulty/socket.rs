@@ -16,7 +16,7 @@ const BACKLOG: i32 = 4096;
 /// A socket that is bound and does not listen refuses connections, as nobody does; but the port cannot be given to another process, nor to
 /// a client's own end, in which case the client would connect to itself.
 #[derive(Debug)]
-pub(super) struct Port {
+pub(crate) struct Port {
     address: SocketAddr,
     /// Missing where the system does not let a second socket be bound beside a listening one.
     reserved: Option<Socket>,
@@ -24,14 +24,14 @@ pub(super) struct Port {
 
 impl Port {
     /// Takes a free port. Nobody listens there yet.
-    pub(super) fn reserve() -> io::Result<Self> {
+    pub(crate) fn reserve() -> io::Result<Self> {
         let socket = bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
         let address = socket.local_addr()?.as_socket();
         Ok(Self { address: address.expect("a socket bound to an IPv4 address has one"), reserved: Some(socket) })
     }
 
     /// Takes a free port and listens there.
-    pub(super) fn reserve_and_listen() -> io::Result<(Self, TcpListener)> {
+    pub(crate) fn reserve_and_listen() -> io::Result<(Self, TcpListener)> {
         let mut port = Self::reserve()?;
         match port.listen() {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
@@ -43,12 +43,12 @@ impl Port {
         .map(|listener| (port, listener))
     }
 
-    pub(super) fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Listens here, once more if need be.
-    pub(super) fn listen(&self) -> io::Result<TcpListener> {
+    pub(crate) fn listen(&self) -> io::Result<TcpListener> {
         let socket = bind(self.address)?;
         socket.listen(BACKLOG)?;
         TcpListener::from_std(socket.into())

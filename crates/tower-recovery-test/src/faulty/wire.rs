@@ -120,7 +120,7 @@ impl Wire {
 }
 
 /// Lets a socket end with an RST when it is dropped.
-pub(super) fn reset_on_drop(stream: &TcpStream) {
+pub(crate) fn reset_on_drop(stream: &TcpStream) {
     // Fails only on a socket that is gone already, and then there is nothing to reset.
     let _ = SockRef::from(stream).set_linger(Some(std::time::Duration::ZERO));
 }

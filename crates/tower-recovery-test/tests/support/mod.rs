@@ -2,6 +2,8 @@
 // No test binary uses all of it, and clippy does not take it for test code.
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub(crate) mod pair;
+
 use std::{
     io,
     mem::MaybeUninit,
@@ -64,7 +66,11 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) async fn connect(server: &FaultyServer) -> Self {
-        Self { stream: TcpStream::connect(server.address()).await.unwrap(), read: Vec::new() }
+        Self::over(TcpStream::connect(server.address()).await.unwrap())
+    }
+
+    pub(crate) fn over(stream: TcpStream) -> Self {
+        Self { stream, read: Vec::new() }
     }
 
     /// Connects and sends one request.
