@@ -60,26 +60,30 @@ async fn a_frozen_direction_does_not_tell_the_end_before_its_thaw() {
 }
 
 #[tokio::test]
-async fn a_freeze_of_both_directions_stops_the_other_one_before_its_next_byte() {
+async fn a_freeze_of_both_directions_holds_the_others_next_byte_and_its_end() {
     within(async {
-        let way = Way::with([Plan::pass().after(Direction::ToServer, 4, Disturbance::FreezeBoth)]).await;
-        let (mut client, mut server) = way.connect().await;
-        server.write_all(&bytes(1_000)).await.unwrap();
-        assert_eq!(read(&mut client, 1_000).await, bytes(1_000));
-        client.write_all(b"book").await.unwrap();
-        way.proxy.wait_until_frozen(1).await;
-        server.write_all(b"done").await.unwrap();
-        server.shutdown().await.unwrap();
-        client.write_all(b"shelf").await.unwrap();
-        for _ in 0..100 {
-            yield_now().await;
-        }
-        assert_silent(&client);
-        assert_eq!((way.proxy.forwarded(Direction::ToServer), way.proxy.forwarded(Direction::ToClient)), (4, 1_000));
+        for late in ["done", ""] {
+            let way = Way::with([Plan::pass().after(Direction::ToServer, 4, Disturbance::FreezeBoth)]).await;
+            let (mut client, mut server) = way.connect().await;
+            server.write_all(&bytes(1_000)).await.unwrap();
+            assert_eq!(read(&mut client, 1_000).await, bytes(1_000));
+            client.write_all(b"book").await.unwrap();
+            way.proxy.wait_until_frozen(1).await;
+            server.write_all(late.as_bytes()).await.unwrap();
+            server.shutdown().await.unwrap();
+            client.write_all(b"shelf").await.unwrap();
+            // The proxy is given every chance to move a byte.
+            for _ in 0..100 {
+                yield_now().await;
+            }
+            assert_silent(&client);
+            let forwarded = [Direction::ToServer, Direction::ToClient].map(|direction| way.proxy.forwarded(direction));
+            assert_eq!(forwarded, [4, 1_000]);
 
-        way.proxy.thaw();
-        assert_eq!(rest(&mut client).await, (b"done".to_vec(), End::Fin));
-        assert_eq!(read(&mut server, 9).await, b"bookshelf");
+            way.proxy.thaw();
+            assert_eq!(rest(&mut client).await, (late.as_bytes().to_vec(), End::Fin));
+            assert_eq!(read(&mut server, 9).await, b"bookshelf");
+        }
     })
     .await;
 }
