@@ -8,7 +8,7 @@ use crate::{Failure, Verdict};
 
 /// Why a resolve gave no handle. Every waiter of one resolve gets the same error, shared by pointer.
 ///
-/// A call that fails by it was never sent: it is the source of a [`Failure`](crate::Failure) with
+/// A call that fails by it was never sent: it is the source of a [`Failure`] with
 /// [`NeverSent`](crate::Delivery::NeverSent), so that a registry's own "not found" is not taken for the service's.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
