@@ -253,6 +253,10 @@ async fn answer_then_time_out_sees_that_the_client_has_gone_and_does_not_count_w
         client.answer().await;
         drop(client);
         server.wait_until_open(0).await;
+        server.thaw();
+        let mut other = Client::sending(&server, "PUT", "2", "book").await;
+        other.answer().await;
+        assert_eq!(server.connections_timed_out(), 0);
     })
     .await;
 }

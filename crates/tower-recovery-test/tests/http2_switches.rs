@@ -192,3 +192,66 @@ async fn what_is_not_http2_ends_the_connection() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_body_above_the_limit_ends_the_connection_unexecuted() {
+    within(async {
+        let server = start(echoing([]).body_limit(4)).await;
+        let mut client = Client::sending(&server, "PUT", "1", "book").await;
+        assert_eq!(client.next().await, answer(1, "book"));
+        client.send("PUT", "2", "books").await;
+        let (frames, _, end) = client.rest().await;
+        assert_eq!((frames, end), (vec![], End::Fin));
+        assert_eq!((server.requests_read(), server.executed("2")), (1, 0));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_application_that_panics_ends_its_connection_and_counts_as_executed() {
+    within(async {
+        let application = |request: &http::Request<bytes::Bytes>| {
+            assert!(!request.body().is_empty(), "panics on purpose");
+            http::Response::new(request.body().clone())
+        };
+        let server = start(echoing([]).application(application)).await;
+        let client = Client::sending(&server, "PUT", "1", "").await;
+        assert_eq!(client.rest().await.0, []);
+        server.wait_until_executed(1).await;
+        server.wait_until_open(0).await;
+        let mut client = Client::sending(&server, "PUT", "2", "book").await;
+        assert_eq!(client.next().await, answer(1, "book"));
+        assert_eq!((server.executed("1"), server.executed("2")), (1, 1));
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_may_be_frozen_for_a_time() {
+    within(async {
+        let time = std::time::Duration::from_secs(60);
+        let server = echo([Act::FreezeConnectionThenRun { until: Until::Elapsed(time) }]).await;
+        let mut client = Client::sending(&server, "PUT", "1", "book").await;
+        server.wait_until_held(1).await;
+        let held = tokio::time::Instant::now();
+        assert_eq!(client.next().await, answer(1, "book"));
+        assert!(held.elapsed() > time / 2);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn headers_of_an_http1_connection_are_left_out_and_the_length_is_the_servers() {
+    within(async {
+        let application = |_: &http::Request<bytes::Bytes>| {
+            let response = http::Response::builder().header("connection", "close").header("content-length", "99");
+            response.body(bytes::Bytes::from_static(b"book")).unwrap()
+        };
+        let server = start(echoing([]).application(application)).await;
+        let mut client = Client::sending(&server, "PUT", "1", "").await;
+        assert_eq!(client.next().await, answer(1, "book"));
+        client.send("PUT", "2", "").await;
+        assert_eq!(client.next().await, answer(3, "book"));
+    })
+    .await;
+}

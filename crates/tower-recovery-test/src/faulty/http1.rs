@@ -107,9 +107,11 @@ impl<'connection> Exchange<'connection> {
             Act::AnswerThenAbandon => Ok(Some(Ending::Abandon)),
             Act::AnswerThenTimeOut { idle } => {
                 self.wait(idle.begin(before_run).over(&shared.freeze)).await;
-                self.keep_alive = false;
-                self.say(StatusCode::REQUEST_TIMEOUT).await?;
-                shared.counts.timed_out.increment();
+                if !self.connection.wire.client_has_ended() {
+                    self.keep_alive = false;
+                    self.say(StatusCode::REQUEST_TIMEOUT).await?;
+                    shared.counts.timed_out.increment();
+                }
                 Ok(Some(Ending::Close))
             }
             _ => Ok((!keep_alive).then_some(Ending::Close)),

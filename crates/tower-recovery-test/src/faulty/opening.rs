@@ -57,8 +57,10 @@ async fn serve(socket: TcpStream, shared: &Shared) -> Option<Opened> {
 async fn cut(socket: TcpStream, ending: Ending, shared: &Shared) -> Option<Opened> {
     #[cfg(feature = "tls")]
     if shared.tls.is_some() {
-        let socket = super::tls::read_client_hello(socket, &shared.counts).await?.io;
-        return Some(Opened::end(socket, ending));
+        return match super::tls::read_client_hello(socket, &shared.counts).await {
+            Ok(begun) => Some(Opened::end(begun.io, ending)),
+            Err(socket) => Some(Opened::end(socket?, ending)),
+        };
     }
     let _ = shared;
     // Fails if the client was faster: then it has ended already, and that is seen later.

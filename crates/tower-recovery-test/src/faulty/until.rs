@@ -19,7 +19,7 @@ pub enum Until {
 }
 
 /// A wait that has begun.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
     Thaw(BeforeThaw),
     Time(Instant),

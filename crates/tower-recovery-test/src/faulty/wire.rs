@@ -90,7 +90,12 @@ impl Wire {
         }
     }
 
-    /// Sends a FIN.
+    /// Whether the client's end has been seen.
+    pub(super) fn client_has_ended(&self) -> bool {
+        self.client_ended
+    }
+
+    /// Sends a FIN, over TLS after an announcement.
     pub(super) async fn finish(&mut self) {
         // Fails if the client has reset the connection: then it has ended, too.
         let _ = self.transport.shutdown().await;

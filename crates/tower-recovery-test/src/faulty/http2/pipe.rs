@@ -58,8 +58,9 @@ impl Pipe {
         lock(&self.0).frozen
     }
 
-    pub(super) fn unfreeze(&self) {
-        lock(&self.0).frozen = None;
+    /// Ends a freeze whose wait is over, unless another one has begun in the meantime.
+    pub(super) fn unfreeze(&self, over: Wait) {
+        lock(&self.0).frozen.take_if(|wait| *wait == over);
     }
 
     /// Slips a `GOAWAY` in.

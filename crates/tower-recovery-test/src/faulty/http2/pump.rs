@@ -47,7 +47,7 @@ impl Pump {
     pub(super) async fn turn(&mut self, wire: &mut Wire) {
         if let Some(frozen) = self.pipe.frozen() {
             frozen.over(&self.shared.freeze).await;
-            self.pipe.unfreeze();
+            self.pipe.unfreeze(frozen);
         }
         let gate = self.gate.clone();
         let transport = wire.transport();
