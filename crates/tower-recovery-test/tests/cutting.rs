@@ -11,7 +11,6 @@ use tokio::{io::AsyncWriteExt, join, net::TcpStream};
 use tower_recovery_test::{
     CuttingProxy, FaultyServer,
     cutting::{Direction, Disturbance, Plan, Side},
-    faulty::ConnectionAct,
 };
 
 /// More than the proxy reads at once.
@@ -183,7 +182,7 @@ async fn a_cut_beyond_the_last_byte_never_comes() {
 async fn a_connection_that_ends_at_its_acceptance_never_reaches_the_server() {
     within(async {
         let server = echo([]).await;
-        let plans = [ConnectionAct::CloseAtAccept, ConnectionAct::ResetAtAccept].map(Plan::at_accept);
+        let plans = [Plan::close_at_accept(), Plan::reset_at_accept()];
         let proxy = CuttingProxy::before(server.address()).script(plans).start().await.unwrap();
         for end in [End::Fin, End::Reset] {
             let mut client = TcpStream::connect(proxy.address()).await.unwrap();

@@ -13,9 +13,10 @@ use tokio::{
 use super::{
     Direction, Plan, Side,
     flow::{Cut, Flow, FlowEnd},
+    plan::AtAccept,
     shared::Shared,
 };
-use crate::faulty::{ConnectionAct, reset_on_drop};
+use crate::faulty::reset_on_drop;
 
 /// A connection that was accepted.
 pub(super) struct Connection {
@@ -45,9 +46,9 @@ impl Connection {
     async fn live_undisturbed(&mut self) {
         let plan = self.shared.script.plan(self.number);
         match plan.accepts() {
-            ConnectionAct::Serve => self.serve(&plan).await,
-            ConnectionAct::CloseAtAccept => self.cut(Cut { reset: false, only: None }).await,
-            ConnectionAct::ResetAtAccept => self.cut(Cut { reset: true, only: None }).await,
+            AtAccept::Serve => self.serve(&plan).await,
+            AtAccept::Close => self.cut(Cut { reset: false, only: None }).await,
+            AtAccept::Reset => self.cut(Cut { reset: true, only: None }).await,
         }
     }
 

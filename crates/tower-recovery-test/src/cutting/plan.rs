@@ -2,8 +2,6 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use crate::faulty::ConnectionAct;
-
 /// One end of a connection, as the proxy sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "a connection has two ends")]
@@ -49,9 +47,18 @@ pub enum Disturbance {
 /// What goes wrong with one connection. By default nothing does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    at_accept: ConnectionAct,
+    at_accept: AtAccept,
     to_server: Vec<Step>,
     to_client: Vec<Step>,
+}
+
+/// What happens to a connection when it is accepted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum AtAccept {
+    #[default]
+    Serve,
+    Close,
+    Reset,
 }
 
 /// A disturbance of one direction.
@@ -78,10 +85,16 @@ impl Plan {
         Self::default()
     }
 
-    /// The connection ends, or not, when it is accepted. Unless it is served, the proxy does not connect to the server for it.
+    /// The connection is closed when it is accepted. The proxy does not connect to the server for it.
     #[must_use]
-    pub fn at_accept(act: ConnectionAct) -> Self {
-        Self { at_accept: act, ..Self::default() }
+    pub fn close_at_accept() -> Self {
+        Self { at_accept: AtAccept::Close, ..Self::default() }
+    }
+
+    /// The connection is reset when it is accepted. The proxy does not connect to the server for it.
+    #[must_use]
+    pub fn reset_at_accept() -> Self {
+        Self { at_accept: AtAccept::Reset, ..Self::default() }
     }
 
     /// One cut at random: [`Close`](Disturbance::Close) or [`Reset`](Disturbance::Reset), in either direction, [after](Self::after) at most
@@ -124,7 +137,7 @@ impl Plan {
         self
     }
 
-    pub(super) fn accepts(&self) -> ConnectionAct {
+    pub(super) fn accepts(&self) -> AtAccept {
         self.at_accept
     }
 

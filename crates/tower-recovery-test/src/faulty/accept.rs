@@ -9,7 +9,7 @@ use tokio::{
     task::{JoinHandle, JoinSet},
 };
 
-use super::{connection::Connection, shared::Shared};
+use super::{connection::Accepted, shared::Shared};
 
 /// A server that accepts. Dropped, it aborts its tasks, by which all of its sockets are closed.
 #[derive(Debug)]
@@ -57,8 +57,8 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, mut refuse: oneshot:
                     let _ = stream.set_nodelay(true);
                     let number = shared.counts.connections.increment();
                     let act = shared.connection_act(number);
-                    let connection = Connection::new(stream, &shared, number);
-                    connections.spawn(connection.live(act, refused.subscribe()));
+                    let accepted = Accepted::new(stream, &shared, number);
+                    connections.spawn(accepted.live(act, refused.subscribe()));
                 }
                 // Out of descriptors, as a rule: pause, so that the connections that free some may run.
                 Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,

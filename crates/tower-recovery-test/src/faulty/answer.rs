@@ -28,9 +28,7 @@ pub(super) struct Terms<'request> {
 impl Answer {
     pub(super) fn new(response: Response<Bytes>, terms: Terms<'_>) -> Self {
         let (parts, body) = response.into_parts();
-        let bodiless = parts.status == StatusCode::NO_CONTENT
-            || parts.status == StatusCode::NOT_MODIFIED
-            || parts.status.is_informational();
+        let bodiless = is_bodiless(parts.status);
         let says_close = names_token(&parts.headers, header::CONNECTION, "close");
 
         let mut head = BytesMut::new();
@@ -52,6 +50,11 @@ impl Answer {
             keep_alive: terms.keep_alive && !says_close,
         }
     }
+}
+
+/// Whether an answer of this status carries no body, nor a word about its length.
+pub(super) fn is_bodiless(status: StatusCode) -> bool {
+    status == StatusCode::NO_CONTENT || status == StatusCode::NOT_MODIFIED || status.is_informational()
 }
 
 fn put_status(head: &mut BytesMut, status: StatusCode) {

@@ -20,6 +20,10 @@ pub struct FaultyServerBuilder {
     script: Box<dyn Script>,
     at_accept: Option<AtAccept>,
     body_limit: usize,
+    #[cfg(feature = "http2")]
+    http2: Option<super::http2::Http2Options>,
+    #[cfg(feature = "tls")]
+    tls: Option<super::tls::Certificate>,
 }
 
 impl FaultyServerBuilder {
@@ -29,6 +33,10 @@ impl FaultyServerBuilder {
             script: Box::new(Vec::<Act>::new()),
             at_accept: None,
             body_limit: DEFAULT_BODY_LIMIT,
+            #[cfg(feature = "http2")]
+            http2: None,
+            #[cfg(feature = "tls")]
+            tls: None,
         }
     }
 
@@ -62,6 +70,40 @@ impl FaultyServerBuilder {
         self
     }
 
+    /// Lets the server speak HTTP/2 on all of its connections: with prior knowledge on cleartext, and as ALPN's `h2` over TLS.
+    #[cfg(feature = "http2")]
+    pub fn http2(mut self) -> Self {
+        self.http2.get_or_insert_default();
+        self
+    }
+
+    /// Lets the server speak HTTP/2, and refuse the streams of a connection above this number at a time: `SETTINGS` says so, and each
+    /// further stream gets an `RST_STREAM` with `REFUSED_STREAM`. A refused stream is not a request: the script is not asked about it.
+    ///
+    /// A client that opens its streams before it has read the `SETTINGS` goes over the limit without knowing: see
+    /// [`settings_behind`](Self::settings_behind).
+    #[cfg(feature = "http2")]
+    pub fn max_concurrent_streams(mut self, number: u32) -> Self {
+        self.http2.get_or_insert_default().max_concurrent_streams = Some(number);
+        self
+    }
+
+    /// Lets the server speak HTTP/2, and hold its `SETTINGS`, and all that it writes after them, back until the gate is open. It reads,
+    /// runs and enforces its limits meanwhile.
+    #[cfg(feature = "http2")]
+    pub fn settings_behind(mut self, gate: &crate::Gate) -> Self {
+        self.http2.get_or_insert_default().settings_gate = gate.clone();
+        self
+    }
+
+    /// Lets the server speak TLS with this certificate. ALPN chooses `h2` on an HTTP/2 server, and `http/1.1` otherwise; a client that
+    /// offers other protocols only is refused, one that offers none is served.
+    #[cfg(feature = "tls")]
+    pub fn tls(mut self, certificate: super::tls::Certificate) -> Self {
+        self.tls = Some(certificate);
+        self
+    }
+
     /// Starts the server on a free port of 127.0.0.1, on the current tokio runtime.
     ///
     /// # Errors
@@ -72,15 +114,31 @@ impl FaultyServerBuilder {
     ///
     /// Outside of a tokio runtime with I/O and time enabled.
     pub async fn start(self) -> io::Result<FaultyServer> {
+        #[cfg(feature = "tls")]
+        let alpn = self.alpn();
         FaultyServer::start(Shared {
             application: self.application,
             script: self.script,
             at_accept: self.at_accept,
             body_limit: self.body_limit,
+            #[cfg(feature = "http2")]
+            http2: self.http2,
+            #[cfg(feature = "tls")]
+            tls: self.tls.map(|certificate| certificate.server_config(alpn)),
             freeze: Freeze::new(),
             log: Default::default(),
             counts: Default::default(),
         })
+    }
+
+    /// What ALPN calls the protocol that the server speaks.
+    #[cfg(feature = "tls")]
+    fn alpn(&self) -> &'static [u8] {
+        #[cfg(feature = "http2")]
+        if self.http2.is_some() {
+            return b"h2";
+        }
+        b"http/1.1"
     }
 }
 

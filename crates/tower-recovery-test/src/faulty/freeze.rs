@@ -15,7 +15,7 @@ struct State {
 }
 
 /// A moment before a thaw.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BeforeThaw(usize);
 
 impl Freeze {

@@ -1,7 +1,7 @@
 //! The head of a request, and what it says about the body and the connection.
 
 use bytes::{Buf, BytesMut};
-use http::{HeaderMap, Method, Request, Version, header, request::Parts};
+use http::{HeaderMap, Method, Request, Version, header};
 
 use super::wire::Broken;
 
@@ -13,7 +13,7 @@ const HEADERS_LIMIT: usize = 128;
 /// The head of a request.
 #[derive(Debug)]
 pub(super) struct Head {
-    pub(super) parts: Parts,
+    pub(super) request: Request<()>,
     pub(super) framing: Framing,
     /// Whether the client allows another request on this connection.
     pub(super) keep_alive: bool,
@@ -38,18 +38,19 @@ impl Head {
             httparse::Status::Partial if buffer.len() <= HEAD_LIMIT => return Ok(None),
             _ => return Err(Broken),
         };
-        let parts = parts_of(&parsed)?;
+        let request = request_of(&parsed)?;
         buffer.advance(length);
         Ok(Some(Self {
-            framing: framing_of(&parts.headers)?,
-            keep_alive: parts.version == Version::HTTP_11 && !names_token(&parts.headers, header::CONNECTION, "close"),
-            expects_continue: names_token(&parts.headers, header::EXPECT, "100-continue"),
-            parts,
+            framing: framing_of(request.headers())?,
+            keep_alive: request.version() == Version::HTTP_11
+                && !names_token(request.headers(), header::CONNECTION, "close"),
+            expects_continue: names_token(request.headers(), header::EXPECT, "100-continue"),
+            request,
         }))
     }
 }
 
-fn parts_of(parsed: &httparse::Request<'_, '_>) -> Result<Parts, Broken> {
+fn request_of(parsed: &httparse::Request<'_, '_>) -> Result<Request<()>, Broken> {
     let method = parsed.method.ok_or(Broken)?;
     let version = match parsed.version {
         Some(1) => Version::HTTP_11,
@@ -62,8 +63,7 @@ fn parts_of(parsed: &httparse::Request<'_, '_>) -> Result<Parts, Broken> {
     for header in &*parsed.headers {
         request = request.header(header.name, header.value);
     }
-    let (parts, ()) = request.body(()).map_err(|_| Broken)?.into_parts();
-    Ok(parts)
+    request.body(()).map_err(|_| Broken)
 }
 
 /// A head that says two things about its length is refused, as it must be: it may come from an attempt to smuggle a request.
@@ -110,8 +110,8 @@ mod tests {
         }
         let mut buffer = BytesMut::from(text);
         let head = Head::take(&mut buffer).unwrap().unwrap();
-        assert_eq!(head.parts.method, Method::PUT);
-        assert_eq!(head.parts.uri.path(), "/orders");
+        assert_eq!(head.request.method(), Method::PUT);
+        assert_eq!(head.request.uri().path(), "/orders");
         assert_eq!(head.framing, Framing::Length(4));
         assert!(head.keep_alive);
         assert_eq!(buffer, "bookGET");

@@ -70,22 +70,38 @@ mod answer;
 mod body;
 mod builder;
 mod connection;
+mod error_code;
+mod execution;
 mod freeze;
+mod go_away;
 mod head;
+mod http1;
+#[cfg(feature = "http2")]
+mod http2;
 mod log;
+mod opening;
 mod refused;
 mod script;
 mod server;
 mod shared;
 mod socket;
+#[cfg(feature = "tls")]
+mod tls;
+mod transport;
+mod until;
 mod wire;
 
+#[cfg(feature = "tls")]
+pub use self::tls::{Certificate, CertificateAuthority};
 pub use self::{
     act::{Act, ConnectionAct},
     builder::FaultyServerBuilder,
+    error_code::ErrorCode,
+    go_away::{AfterGoAway, GoAway, LastStream},
     log::Execution,
     refused::RefusedAddress,
     script::{RequestContext, Script},
     server::FaultyServer,
+    until::Until,
 };
-pub(crate) use self::{socket::Port, wire::reset_on_drop};
+pub(crate) use self::{socket::Port, transport::reset_on_drop};

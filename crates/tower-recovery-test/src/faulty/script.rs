@@ -60,6 +60,8 @@ pub struct RequestContext {
     pub path: String,
     /// The query, without the `?`.
     pub query: Option<String>,
+    /// Its HTTP/2 stream; `None` on HTTP/1.
+    pub stream_id: Option<u32>,
     /// The header `x-request-id`, or an id made up by the server.
     pub request_id: String,
 }

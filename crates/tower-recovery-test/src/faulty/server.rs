@@ -9,7 +9,7 @@ use std::{
 use super::{Execution, FaultyServerBuilder, RefusedAddress, accept::Accepting, shared::Shared, socket::Port};
 use crate::lock::lock;
 
-/// A faulty HTTP/1 server on a real socket: see the [module docs](super).
+/// A faulty HTTP server on a real socket: see the [module docs](super).
 ///
 /// Dropping it ends the server: its tasks are aborted and its sockets are closed as soon as the runtime comes to it.
 pub struct FaultyServer {
@@ -47,9 +47,13 @@ impl FaultyServer {
         self.port.address()
     }
 
-    /// Where the server listens, as an origin: `http://127.0.0.1:PORT`.
+    /// Where the server listens, as an origin: `http://127.0.0.1:PORT`, or `https://127.0.0.1:PORT` over TLS.
     #[must_use]
     pub fn origin(&self) -> String {
+        #[cfg(feature = "tls")]
+        if self.shared.tls.is_some() {
+            return format!("https://{}", self.address());
+        }
         format!("http://{}", self.address())
     }
 }
@@ -128,6 +132,18 @@ impl FaultyServer {
         self.shared.counts.open.value()
     }
 
+    /// How many TLS handshakes were begun: the client's first message was read, whatever came of it.
+    #[must_use]
+    pub fn handshakes(&self) -> usize {
+        self.shared.counts.handshakes.value()
+    }
+
+    /// How many TLS handshakes were completed: the client, too, was content.
+    #[must_use]
+    pub fn handshakes_completed(&self) -> usize {
+        self.shared.counts.handshakes_completed.value()
+    }
+
     /// How many requests were read to their end.
     #[must_use]
     pub fn requests_read(&self) -> usize {
@@ -145,6 +161,25 @@ impl FaultyServer {
     pub fn requests_executed(&self) -> usize {
         self.shared.log.len()
     }
+
+    /// How many requests the client has given up with an `RST_STREAM`, as far as the server has seen: it watches while it reads or holds
+    /// a request, or delays an answer.
+    #[must_use]
+    pub fn requests_cancelled(&self) -> usize {
+        self.shared.counts.cancelled.value()
+    }
+
+    /// To how many idle connections the server has said goodbye, by [`AnswerThenTimeOut`](super::Act::AnswerThenTimeOut).
+    #[must_use]
+    pub fn connections_timed_out(&self) -> usize {
+        self.shared.counts.timed_out.value()
+    }
+
+    /// How many HTTP/2 streams were refused, by an act or because there were too many at a time.
+    #[must_use]
+    pub fn streams_refused(&self) -> usize {
+        self.shared.counts.refused.value()
+    }
 }
 
 /// Events. Dropping one of these futures has no effect.
@@ -157,6 +192,16 @@ impl FaultyServer {
     /// Waits for a moment at which exactly `number` connections are open.
     pub async fn wait_until_open(&self, number: usize) {
         self.shared.counts.open.exactly(number).await;
+    }
+
+    /// Waits until at least `number` TLS handshakes were begun.
+    pub async fn wait_until_handshakes(&self, number: usize) {
+        self.shared.counts.handshakes.at_least(number).await;
+    }
+
+    /// Waits until at least `number` TLS handshakes were completed. A client may be content before the server is.
+    pub async fn wait_until_handshakes_completed(&self, number: usize) {
+        self.shared.counts.handshakes_completed.at_least(number).await;
     }
 
     /// Waits until at least `number` requests were read to their end.
@@ -172,6 +217,22 @@ impl FaultyServer {
     /// Waits until at least `number` requests were executed, and the application has returned from them.
     pub async fn wait_until_executed(&self, number: usize) {
         self.shared.counts.executed.at_least(number).await;
+    }
+
+    /// Waits until the client has given at least `number` requests up with an `RST_STREAM`.
+    pub async fn wait_until_cancelled(&self, number: usize) {
+        self.shared.counts.cancelled.at_least(number).await;
+    }
+
+    /// Waits until at least `number` HTTP/2 streams were refused. The frame is on its way then, unless something holds it back.
+    pub async fn wait_until_refused(&self, number: usize) {
+        self.shared.counts.refused.at_least(number).await;
+    }
+
+    /// Waits until the server has said goodbye to at least `number` idle connections, by
+    /// [`AnswerThenTimeOut`](super::Act::AnswerThenTimeOut): the goodbye is written.
+    pub async fn wait_until_timed_out(&self, number: usize) {
+        self.shared.counts.timed_out.at_least(number).await;
     }
 }
 

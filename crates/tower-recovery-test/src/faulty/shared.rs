@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
 
-use super::{ConnectionAct, Execution, Script, freeze::Freeze, head::Head, log::ExecutionLog, script::RequestContext};
+use super::{ConnectionAct, Execution, Script, freeze::Freeze, log::ExecutionLog, script::RequestContext};
 use crate::counter::Counter;
 
 pub(super) type Application = Box<dyn Fn(&Request<Bytes>) -> Response<Bytes> + Send + Sync>;
@@ -15,6 +15,12 @@ pub(super) struct Shared {
     /// Decides about connections in the script's place.
     pub(super) at_accept: Option<AtAccept>,
     pub(super) body_limit: usize,
+    /// Missing on a server that speaks HTTP/1.
+    #[cfg(feature = "http2")]
+    pub(super) http2: Option<super::http2::Http2Options>,
+    /// Missing on a server without TLS.
+    #[cfg(feature = "tls")]
+    pub(super) tls: Option<std::sync::Arc<rustls::ServerConfig>>,
     pub(super) freeze: Freeze,
     pub(super) log: ExecutionLog,
     pub(super) counts: Counts,
@@ -25,11 +31,20 @@ pub(super) struct Counts {
     pub(super) connections: Counter,
     /// Connections that neither side has ended.
     pub(super) open: Counter,
+    /// TLS handshakes that a client has begun.
+    pub(super) handshakes: Counter,
+    pub(super) handshakes_completed: Counter,
     pub(super) heads: Counter,
     pub(super) read: Counter,
     pub(super) held: Counter,
     /// Executions that the application has returned from; the log has those that have begun.
     pub(super) executed: Counter,
+    /// Idle connections to which the server has said goodbye.
+    pub(super) timed_out: Counter,
+    /// HTTP/2 streams that the server has refused.
+    pub(super) refused: Counter,
+    /// HTTP/2 streams that the client has reset.
+    pub(super) cancelled: Counter,
 }
 
 impl Shared {
@@ -41,16 +56,22 @@ impl Shared {
     }
 
     /// Gives a request whose head was read its numbers and its id.
-    pub(super) fn context(&self, head: &Head, connection: usize, number_on_connection: usize) -> RequestContext {
+    pub(super) fn context<Body>(
+        &self,
+        head: &Request<Body>,
+        connection: usize,
+        number_on_connection: usize,
+    ) -> RequestContext {
         let number = self.counts.heads.increment();
         RequestContext {
             connection,
             number_on_connection,
             number,
-            method: head.parts.method.clone(),
-            path: head.parts.uri.path().to_owned(),
-            query: head.parts.uri.query().map(str::to_owned),
-            request_id: sent_id(&head.parts.headers).unwrap_or_else(|| format!("without-id-{number}")),
+            method: head.method().clone(),
+            path: head.uri().path().to_owned(),
+            query: head.uri().query().map(str::to_owned),
+            stream_id: None,
+            request_id: sent_id(head.headers()).unwrap_or_else(|| format!("without-id-{number}")),
         }
     }
 

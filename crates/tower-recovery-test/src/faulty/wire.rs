@@ -3,19 +3,18 @@
 use std::{io, pin::pin};
 
 use bytes::{Bytes, BytesMut};
-use socket2::SockRef;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
     select,
 };
 
 use super::{
     body::Body,
     head::{Framing, HEAD_LIMIT, Head},
+    transport::{Transport, reset_on_drop},
 };
 
-/// The connection cannot be read on: it was cut off, it does not speak HTTP/1, or it went over a limit. The cause makes no difference.
+/// The connection cannot be read on: it was cut off, it does not speak the protocol, or it went over a limit. The cause makes no difference.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Broken;
 
@@ -34,7 +33,7 @@ impl From<httparse::Error> for Broken {
 /// A socket with a read buffer.
 #[derive(Debug)]
 pub(super) struct Wire {
-    stream: TcpStream,
+    transport: Transport,
     /// What was read and not taken yet; pipelined requests wait in it for their turn.
     buffer: BytesMut,
     /// Whether the client has ended its side, or the connection is gone.
@@ -42,8 +41,8 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    pub(super) fn new(stream: TcpStream) -> Self {
-        Self { stream, buffer: BytesMut::new(), client_ended: false }
+    pub(super) fn new(transport: Transport) -> Self {
+        Self { transport, buffer: BytesMut::new(), client_ended: false }
     }
 
     /// The next head; `None` if the connection ended in good order before one began.
@@ -71,7 +70,9 @@ impl Wire {
     }
 
     pub(super) async fn write(&mut self, bytes: &[u8]) -> Result<(), Broken> {
-        Ok(self.stream.write_all(bytes).await?)
+        self.transport.write_all(bytes).await?;
+        // TLS may keep back what the socket does not take at once.
+        Ok(self.transport.flush().await?)
     }
 
     /// Waits for the event, and calls `client_ended` if the client ends its side before it.
@@ -89,10 +90,15 @@ impl Wire {
         }
     }
 
-    /// Sends a FIN.
+    /// Whether the client's end has been seen.
+    pub(super) fn client_has_ended(&self) -> bool {
+        self.client_ended
+    }
+
+    /// Sends a FIN, over TLS after an announcement.
     pub(super) async fn finish(&mut self) {
         // Fails if the client has reset the connection: then it has ended, too.
-        let _ = self.stream.shutdown().await;
+        let _ = self.transport.shutdown().await;
     }
 
     /// Throws away what the client still sends, until it ends its side. To close a socket with unread bytes would send a reset.
@@ -105,22 +111,22 @@ impl Wire {
 
     /// Lets the socket end with an RST when it is dropped.
     pub(super) fn reset_on_drop(&self) {
-        reset_on_drop(&self.stream);
+        reset_on_drop(self.transport.socket());
+    }
+
+    /// What the bytes go over, for a protocol that reads and writes them itself.
+    #[cfg(feature = "http2")]
+    pub(super) fn transport(&mut self) -> &mut Transport {
+        &mut self.transport
     }
 
     /// Reads what there is; `false` at the end of the client's side.
     async fn fill(&mut self) -> bool {
         if !self.client_ended {
             self.buffer.reserve(4 * 1024);
-            let read = self.stream.read_buf(&mut self.buffer).await;
+            let read = self.transport.read_buf(&mut self.buffer).await;
             self.client_ended = !matches!(read, Ok(1..));
         }
         !self.client_ended
     }
-}
-
-/// Lets a socket end with an RST when it is dropped.
-pub(crate) fn reset_on_drop(stream: &TcpStream) {
-    // Fails only on a socket that is gone already, and then there is nothing to reset.
-    let _ = SockRef::from(stream).set_linger(Some(std::time::Duration::ZERO));
 }

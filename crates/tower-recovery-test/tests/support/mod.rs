@@ -12,6 +12,11 @@ use std::{
     time::Duration,
 };
 
+#[cfg(feature = "http2")]
+pub(crate) mod http2;
+#[cfg(feature = "tls")]
+pub(crate) mod tls;
+
 use bytes::Bytes;
 use http::{Request, Response};
 use socket2::SockRef;
@@ -21,13 +26,16 @@ use tokio::{
     select,
     sync::oneshot,
 };
-use tower_recovery_test::faulty::{FaultyServer, Script};
+use tower_recovery_test::faulty::{FaultyServer, FaultyServerBuilder, Script};
 
 /// A server that gives each request its body back.
 pub(crate) async fn echo(script: impl Script) -> FaultyServer {
+    echoing(script).start().await.unwrap()
+}
+
+pub(crate) fn echoing(script: impl Script) -> FaultyServerBuilder {
     let echo = |request: &Request<Bytes>| Response::new(request.body().clone());
-    let builder = FaultyServer::builder().application(echo).script(script);
-    builder.start().await.unwrap()
+    FaultyServer::builder().application(echo).script(script)
 }
 
 /// Ends a test that hangs, by the time of a thread: on a paused clock, a timer of tokio's would be passed by as soon as nothing moves.
@@ -133,18 +141,45 @@ impl Client {
         (String::from_utf8(self.read).unwrap(), end)
     }
 
+    /// The server has ended its side, and has reset what was sent after that.
+    pub(crate) async fn assert_reset_after_the_end(mut self) {
+        assert!(self.read.is_empty());
+        assert_reset_after_the_end(&mut self.stream).await;
+    }
+
+    /// Writes until it fails, which it does once the server's end of the connection is gone.
+    pub(crate) async fn assert_reset_soon(mut self) {
+        let mut failed = Ok(());
+        while failed.is_ok() {
+            failed = self.stream.write_all(b"more").await;
+            tokio::task::yield_now().await;
+        }
+    }
+
     /// Asks the system, not the runtime's memory of it: there is neither a byte nor an end.
     #[track_caller]
     pub(crate) fn assert_silent(&self) {
         assert!(self.read.is_empty());
-        let peeked = SockRef::from(&self.stream).peek(&mut [MaybeUninit::uninit()]);
-        assert_eq!(peeked.unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        assert_socket_silent(&self.stream);
     }
 
     async fn read_some(&mut self) {
         let read = self.stream.read_buf(&mut self.read).await.unwrap();
         assert_ne!(read, 0, "ended after {:?}", self.read);
     }
+}
+
+#[track_caller]
+pub(crate) fn assert_socket_silent(stream: &TcpStream) {
+    let peeked = SockRef::from(stream).peek(&mut [MaybeUninit::uninit()]);
+    assert_eq!(peeked.unwrap_err().kind(), io::ErrorKind::WouldBlock);
+}
+
+/// The server has ended its side, and has reset what was sent after that: the system tells so to who writes again.
+pub(crate) async fn assert_reset_after_the_end(stream: &mut TcpStream) {
+    assert_eq!(stream.read(&mut [0]).await.unwrap(), 0);
+    let error = stream.write_all(b"again").await.unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
 }
 
 fn find(text: &[u8], part: &[u8]) -> Option<usize> {

@@ -1,0 +1,31 @@
+//! The answer on HTTP/2.
+
+use bytes::Bytes;
+use http::{HeaderName, Method, Response, Version, header};
+
+use super::super::answer::is_bodiless;
+
+/// Headers that belong to an HTTP/1 connection, which are malformed here, and those by which the server says how long the body is.
+const REMOVED: [HeaderName; 6] = [
+    header::CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+    header::CONTENT_LENGTH,
+];
+
+/// The head, and a body that is empty where none is allowed. The head says a length of `promised` at the least, however long the body is.
+pub(super) fn answer(response: Response<Bytes>, method: &Method, promised: usize) -> (Response<()>, Bytes) {
+    let (mut parts, body) = response.into_parts();
+    parts.version = Version::HTTP_2;
+    for name in REMOVED {
+        parts.headers.remove(name);
+    }
+    let bodiless = is_bodiless(parts.status);
+    if !bodiless {
+        parts.headers.insert(header::CONTENT_LENGTH, body.len().max(promised).into());
+    }
+    let carries_body = !bodiless && method != Method::HEAD;
+    (Response::from_parts(parts, ()), if carries_body { body } else { Bytes::new() })
+}
