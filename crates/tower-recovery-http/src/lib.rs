@@ -43,6 +43,7 @@ pub mod collect;
 mod front_door;
 mod origin;
 mod origin_handle;
+pub mod replay;
 mod rules;
 
 pub use crate::{
@@ -51,6 +52,7 @@ pub use crate::{
     front_door::{CollectedBody, HttpFrontDoor, HttpRecovery, HttpStack, StreamingHttpStack},
     origin::{InvalidOrigin, Origin},
     origin_handle::OriginHandle,
+    replay::{RepeatableBody, ReplayError, ReplayableBody, SentOnce},
     rules::{HttpRules, ReadRoutes, Silence},
 };
 
