@@ -6,12 +6,12 @@ use std::{
     task::{Context, Poll},
 };
 
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, Full, combinators::UnsyncBoxBody};
 use tower::BoxError;
 
-use super::{RepeatableBody, shared::Shared};
+use super::{RepeatableBody, in_bytes::InBytes, shared::Shared};
 
 /// A request body that can be sent again: bytes, or any stream, of which what was sent is kept, up to a limit.
 ///
@@ -81,7 +81,11 @@ enum Form<Stream> {
     Stream(Shared<Stream>),
 }
 
-impl<Stream: Body> ReplayableBody<Stream> {
+impl<Stream> ReplayableBody<Stream>
+where
+    Stream: Body,
+    Stream::Error: Into<BoxError>,
+{
     /// A stream, of which up to `limit` bytes are kept.
     pub fn new(stream: Stream, limit: usize) -> Self {
         Self { form: Form::Stream(Shared::new(stream, limit)) }
@@ -95,8 +99,7 @@ impl ReplayableBody {
         Stream: Body + Send + 'static,
         Stream::Error: Into<BoxError>,
     {
-        let in_bytes = |frame: Frame<Stream::Data>| frame.map_data(|mut data| data.copy_to_bytes(data.remaining()));
-        Self::new(stream.map_frame(in_bytes).map_err(Into::into).boxed_unsync(), limit)
+        Self::new(InBytes::new(stream).boxed_unsync(), limit)
     }
 }
 

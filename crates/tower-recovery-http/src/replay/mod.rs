@@ -47,6 +47,7 @@
 mod body;
 mod buffer;
 mod error;
+mod in_bytes;
 mod repeatable;
 mod sent_once;
 mod shared;

@@ -6,29 +6,34 @@ use std::{
     task::{Context, Poll},
 };
 
-use bytes::Buf;
 use http_body::{Body, SizeHint};
 use tower::BoxError;
 
-use super::state::{Aftermath, Announced, Copy, Item, State, Step};
+use super::{
+    in_bytes::InBytes,
+    state::{Aftermath, Announced, Copy, Item, State, Step},
+};
+
+// Boxed, since it is moved out of the lock to be polled.
+type Source<Stream> = Pin<Box<InBytes<Stream>>>;
 
 /// One copy of a stream.
 pub(super) struct Shared<Stream> {
     copy: Copy,
-    // Boxed, since it is moved out of the lock to be polled.
-    state: Arc<Mutex<State<Pin<Box<Stream>>>>>,
+    state: Arc<Mutex<State<Source<Stream>>>>,
 }
 
-impl<Stream: Body> Shared<Stream> {
+impl<Stream> Shared<Stream>
+where
+    Stream: Body,
+    Stream::Error: Into<BoxError>,
+{
     pub(super) fn new(stream: Stream, limit: usize) -> Self {
         let at_start = Announced { size: stream.size_hint(), is_end: stream.is_end_stream() };
-        Self { copy: 1, state: Arc::new(Mutex::new(State::new(Box::pin(stream), at_start, limit))) }
+        Self { copy: 1, state: Arc::new(Mutex::new(State::new(Box::pin(InBytes::new(stream)), at_start, limit))) }
     }
 
-    pub(super) fn poll_frame(&self, context: &mut Context<'_>) -> Poll<Item>
-    where
-        Stream::Error: Into<BoxError>,
-    {
+    pub(super) fn poll_frame(&self, context: &mut Context<'_>) -> Poll<Item> {
         let mut aftermath = Aftermath::of(context.waker().clone());
         let step = self.lock().poll(self.copy, &mut aftermath);
         match step {
@@ -42,20 +47,14 @@ impl<Stream: Body> Shared<Stream> {
 
     fn read(
         &self,
-        mut source: Pin<Box<Stream>>,
-        before: Aftermath<Pin<Box<Stream>>>,
+        mut source: Source<Stream>,
+        before: Aftermath<Source<Stream>>,
         context: &mut Context<'_>,
-    ) -> Poll<Item>
-    where
-        Stream::Error: Into<BoxError>,
-    {
+    ) -> Poll<Item> {
         // Whatever panics from here on, the others hear of it.
         let reading = Reading { by: self };
         before.settle();
-        let polled = source.as_mut().poll_frame(context).map(|item| {
-            let item = item?.map(|frame| frame.map_data(|mut data| data.copy_to_bytes(data.remaining())));
-            Some(item.map_err(Into::into))
-        });
+        let polled = source.as_mut().poll_frame(context);
         let is_at_end = source.is_end_stream();
         std::mem::forget(reading);
         let mut aftermath = Aftermath::default();
@@ -84,7 +83,7 @@ impl<Stream> Shared<Stream> {
     }
 
     /// Poisoned or not: nothing foreign runs under this lock that could leave the state half changed.
-    fn lock(&self) -> MutexGuard<'_, State<Pin<Box<Stream>>>> {
+    fn lock(&self) -> MutexGuard<'_, State<Source<Stream>>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
