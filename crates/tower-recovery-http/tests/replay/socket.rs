@@ -3,7 +3,6 @@
 use std::{
     sync::{Arc, Mutex},
     task::{Context, Poll, Waker, ready},
-    time::Duration,
 };
 
 use bytes::Bytes;
@@ -18,7 +17,10 @@ use tokio::sync::{mpsc, watch};
 use tower_recovery_http::{RepeatableBody, ReplayableBody};
 use tower_recovery_test::{Act, FaultyServer};
 
-use crate::source::{Item, Script, Source};
+use crate::{
+    bounded,
+    source::{Item, Script, Source},
+};
 
 const PARTS: usize = 40;
 
@@ -77,10 +79,6 @@ async fn server(acts: Vec<Act>) -> (FaultyServer, Arrived) {
         .await
         .expect("a port is free");
     (server, arrived)
-}
-
-async fn bounded<Output>(run: impl Future<Output = Output>) -> Output {
-    tokio::time::timeout(Duration::from_secs(30), run).await.expect("nobody waits for ever")
 }
 
 #[tokio::test]

@@ -7,7 +7,6 @@ use std::{
     },
     task::{Context, Poll, Waker},
     thread,
-    time::Duration,
 };
 
 use bytes::Bytes;
@@ -20,11 +19,13 @@ use http_body_util::BodyExt;
 use tokio::sync::mpsc;
 use tower_recovery_http::{RepeatableBody, ReplayError, ReplayableBody};
 
-use crate::source::{Item, Script, Source};
+use crate::{
+    LIMIT, bounded,
+    source::{Item, Script, Source},
+};
 
 const ROUNDS: usize = 300;
 const FRAMES: usize = 50;
-const LIMIT: Duration = Duration::from_secs(30);
 
 /// Frames that another thread sends, one by one; panics if it is polled by two threads at once.
 struct Sent {
@@ -55,11 +56,6 @@ fn on_a_thread<Output: Send + 'static>(
     thread::spawn(|| {
         tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(bounded(run))
     })
-}
-
-/// A lost wake-up fails here instead of hanging.
-async fn bounded<Output>(run: impl Future<Output = Output>) -> Output {
-    tokio::time::timeout(LIMIT, run).await.expect("nobody waits for ever")
 }
 
 #[test]
