@@ -44,6 +44,7 @@ pub mod connection;
 mod front_door;
 mod origin;
 mod origin_handle;
+pub mod replay;
 mod retry_after;
 mod rules;
 mod transport;
@@ -55,6 +56,7 @@ pub use crate::{
     front_door::{CollectedBody, HttpFrontDoor, HttpRecovery, HttpStack, StreamingHttpStack},
     origin::{InvalidOrigin, Origin},
     origin_handle::OriginHandle,
+    replay::{RepeatableBody, ReplayError, ReplayableBody, SentOnce},
     retry_after::RetryAfter,
     rules::{HttpRules, ReadRoutes, Silence},
     transport::{ConnectTimedOut, Protocol, Transport},

@@ -16,7 +16,7 @@ use tower_recovery::{
 };
 use tower_recovery_http::{
     CollectLayer, CollectedBody, ConnectLayer, ConnectionHandle, HttpClassifier, HttpRules, Origin, ReadRoutes,
-    Transport,
+    RepeatableBody, SentOnce, Transport,
 };
 use tower_recovery_test::{Act, FaultyServer, Registry};
 
@@ -34,7 +34,7 @@ fn stack<RequestBody>(
 + Send
 + use<RequestBody>
 where
-    RequestBody: Body<Data: Send, Error: Into<BoxError>> + Send + Unpin + 'static,
+    RequestBody: RepeatableBody + Body<Data: Send, Error: Into<BoxError>> + Send + Unpin + 'static,
 {
     let handles = ServiceBuilder::new().layer(ConnectLayer::new(Transport::new())).service(registry.resolver());
     ServiceBuilder::new()
@@ -51,11 +51,11 @@ fn copying() -> HttpRules<Full<Bytes>> {
 }
 
 /// A body that flows once.
-type Streamed = UnsyncBoxBody<Bytes, Infallible>;
+type Streamed = SentOnce<UnsyncBoxBody<Bytes, Infallible>>;
 
 fn streamed(id: &str) -> Request<Streamed> {
     let frames = ["a ", "stream"].map(|part| Ok(Frame::data(Bytes::from_static(part.as_bytes()))));
-    request(Method::POST, "/commit", id).map(|_| StreamBody::new(stream::iter(frames)).boxed_unsync())
+    request(Method::POST, "/commit", id).map(|_| SentOnce::new(StreamBody::new(stream::iter(frames)).boxed_unsync()))
 }
 
 /// Connects to the server that the registry names.
@@ -68,7 +68,7 @@ async fn connected(registry: &Registry<Origin>) -> ConnectionHandle<Full<Bytes>>
 async fn b04_a_connection_that_has_ended_hands_a_write_back_and_it_is_done_once_on_the_next() {
     let server = FaultyServer::builder().script([Act::AnswerThenClose]).start().await.unwrap();
     let registry = registry_of(&server).await;
-    let stack = stack::<Streamed>(&registry, HttpRules::without_copies(ReadRoutes::safe()));
+    let stack = stack::<Streamed>(&registry, HttpRules::new(ReadRoutes::safe()));
     stack.clone().oneshot(streamed("first")).await.unwrap();
     timeout(BOUND, server.wait_until_open(0)).await.expect("the client sees the end of its connection");
 

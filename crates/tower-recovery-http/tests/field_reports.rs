@@ -13,33 +13,12 @@ use futures_util::stream;
 use http::{HeaderName, Method, Response, StatusCode};
 use http_body::Frame;
 use http_body_util::StreamBody;
-use tower::{Service, ServiceBuilder, ServiceExt};
-use tower_recovery::{
-    AttemptTimeoutLayer, ClassifyLayer, Delivery, Dispatch, HandleCache, ReadOnlyRetryLayer, ReresolveLayer, Resolved,
-};
-use tower_recovery_http::{
-    AnswerRule, CollectLayer, HttpClassifier, HttpRules, Origin, OriginHandle, ReadRoutes, Transport,
-};
-use tower_recovery_test::{Act, FaultyServer, NotRegistered, Registry, faulty::RequestContext};
+use tower::ServiceExt;
+use tower_recovery::{Delivery, GiveUp};
+use tower_recovery_http::{AnswerRule, ReadRoutes, SentOnce};
+use tower_recovery_test::{Act, FaultyServer, faulty::RequestContext};
 
 use self::support::{NAME, call, door, read, registry_of, request, write};
-
-const LIMIT: Duration = Duration::from_secs(30);
-
-/// The registry as a resolver of handles, as the front door makes it.
-fn handles<Body>(
-    registry: &Registry<Origin>,
-) -> impl Service<&'static str, Response = Resolved<OriginHandle<Body>>, Error = NotRegistered, Future: Send>
-+ Clone
-+ Send
-+ 'static
-where
-    Body: http_body::Body<Data: Send> + Send + 'static,
-{
-    let resolver = registry.resolver();
-    let make = |origin| OriginHandle::new(origin, &Transport::new()).expect("it speaks cleartext");
-    ServiceExt::<&'static str>::map_response(resolver, move |found| found.map(make))
-}
 
 /// Answers the first request, and 503 to whatever comes after it on the first connection.
 async fn leaving_balancer() -> FaultyServer {
@@ -128,17 +107,12 @@ async fn b59_a_repeat_goes_out_with_its_whole_body_or_not_at_all() {
     assert_eq!(*bodies.lock().unwrap(), ["a body", "a body"]);
 
     // (b) A stream is taken once: the read is not repeated, and says what became of it.
-    let handles = handles(&registry);
-    let stack = ServiceBuilder::new()
-        .layer(ReadOnlyRetryLayer::new(HttpRules::without_copies(search())))
-        .layer(ReresolveLayer::new(HandleCache::new(handles, NAME)))
-        .layer(ClassifyLayer::new(HttpClassifier::new()))
-        .layer(AttemptTimeoutLayer::new(LIMIT))
-        .layer(CollectLayer::new(99))
-        .service(Dispatch);
     let frames = ["a ", "stream"].map(|part| Ok::<_, Infallible>(Frame::data(Bytes::from_static(part.as_bytes()))));
-    let streamed = request(Method::POST, "/search", "stream").map(|_| StreamBody::new(stream::iter(frames)));
-    let failure = stack.oneshot(streamed).await.unwrap_err();
+    let streamed = request(Method::POST, "/search", "stream");
+    let streamed = streamed.map(|_| SentOnce::new(StreamBody::new(stream::iter(frames))));
+    let api = door(&registry).reads(search()).build().unwrap();
+    let failure = api.oneshot(streamed).await.unwrap_err();
+    assert_eq!(failure.gave_up(), Some(GiveUp::NoRequest));
     assert_eq!((failure.delivery(), failure.attempts()), (Some(Delivery::MaybeSent), 1));
     assert_eq!(
         (server.executed("stream"), bodies.lock().unwrap().last().unwrap().as_ref()),

@@ -13,7 +13,7 @@ use http::Response;
 use http_body_util::{BodyExt, Full};
 use tower::{Service, ServiceExt, util::BoxCloneSyncService};
 use tower_recovery::{AttemptTimedOut, Delivery, Failure, Recovery, ResolveError, Verdict};
-use tower_recovery_http::{HttpFrontDoor, IncompleteBody, Origin, Transport};
+use tower_recovery_http::{HttpFrontDoor, IncompleteBody, Origin, RepeatableBody, Transport};
 use tower_recovery_test::{Act, FaultyServer, NotRegistered, Registry};
 
 use self::support::{NAME, call, door, read, register, registry_of, request, server, write};
@@ -218,6 +218,12 @@ impl http_body::Body for Broken {
             1 => Ok(http_body::Frame::data(Bytes::from_static(b"half of it"))),
             _ => Err(Failure::new(Verdict::never_sent(), "the other server refused")),
         }))
+    }
+}
+
+impl RepeatableBody for Broken {
+    fn try_copy(&self) -> Option<Self> {
+        Some(self.clone())
     }
 }
 

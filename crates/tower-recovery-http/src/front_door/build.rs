@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http_body::Body;
 use http_body_util::Collected;
 use tower::{BoxError, ServiceBuilder, ServiceExt};
 use tower_recovery::{
@@ -14,7 +13,7 @@ use tower_recovery::{
 use tower_service::Service;
 
 use super::HttpRecovery;
-use crate::{CollectLayer, HttpClassifier, HttpRules, Origin, OriginHandle, collect::Collect};
+use crate::{CollectLayer, HttpClassifier, HttpRules, Origin, OriginHandle, RepeatableBody, collect::Collect};
 
 /// The stack of [`build`](HttpRecovery::build): unary calls, whose answers come with their bodies collected.
 pub type HttpStack<RequestBody> = Stack<OriginHandle<RequestBody>, HttpRules<RequestBody>, Collect<Dispatch>>;
@@ -43,7 +42,7 @@ where
     /// A setting that is out of its bounds, by name.
     pub fn build<RequestBody>(self) -> Result<HttpStack<RequestBody>, InvalidSetting>
     where
-        RequestBody: Body + Clone + Send + Unpin + 'static,
+        RequestBody: RepeatableBody + Send + Unpin + 'static,
         RequestBody::Data: Send,
         RequestBody::Error: Into<BoxError>,
     {
@@ -58,7 +57,7 @@ where
     /// A setting that is out of its bounds, by name.
     pub fn build_streaming<RequestBody>(self) -> Result<StreamingHttpStack<RequestBody>, InvalidSetting>
     where
-        RequestBody: Body + Clone + Send + Unpin + 'static,
+        RequestBody: RepeatableBody + Send + Unpin + 'static,
         RequestBody::Data: Send,
         RequestBody::Error: Into<BoxError>,
     {
@@ -70,7 +69,7 @@ where
         leaf: Leaf,
     ) -> Result<Stack<OriginHandle<RequestBody>, HttpRules<RequestBody>, Leaf>, InvalidSetting>
     where
-        RequestBody: Body + Clone + Send + Unpin + 'static,
+        RequestBody: RepeatableBody + Send + Unpin + 'static,
         RequestBody::Data: Send,
         RequestBody::Error: Into<BoxError>,
         Leaf: Clone,

@@ -4,41 +4,30 @@ mod policy;
 mod reads;
 mod silence;
 
-use std::fmt;
+use std::{fmt, marker::PhantomData};
 
 use http::{Method, Request};
 use tower_recovery::{Access, RequestRules};
 
 pub(crate) use self::policy::RepeatPolicy;
 pub use self::{reads::ReadRoutes, silence::Silence};
+use crate::RepeatableBody;
 
-/// What the layers must know of an `http::Request`.
+/// What the layers must know of an `http::Request`. Its body says how it is copied, see [`RepeatableBody`].
 pub struct HttpRules<Body> {
     policy: RepeatPolicy,
-    copy: fn(&Request<Body>) -> Option<Request<Body>>,
+    body: PhantomData<fn(Body)>,
 }
 
 impl<Body> HttpRules<Body> {
-    /// Requests are copied whole, body included.
+    /// Requests that read are these; the others write.
     #[must_use]
-    pub fn new(reads: ReadRoutes) -> Self
-    where
-        Body: Clone,
-    {
-        Self { policy: RepeatPolicy::new(reads), copy: |request| Some(request.clone()) }
+    pub fn new(reads: ReadRoutes) -> Self {
+        Self::with_policy(RepeatPolicy::new(reads))
     }
 
-    /// Requests are never copied, because their bodies can be sent only once: repeated is only what a transport hands back.
-    #[must_use]
-    pub fn without_copies(reads: ReadRoutes) -> Self {
-        Self { policy: RepeatPolicy::new(reads), copy: |_| None }
-    }
-
-    pub(crate) fn with_policy(policy: RepeatPolicy) -> Self
-    where
-        Body: Clone,
-    {
-        Self { policy, copy: |request| Some(request.clone()) }
+    pub(crate) fn with_policy(policy: RepeatPolicy) -> Self {
+        Self { policy, body: PhantomData }
     }
 
     /// Declares writes repeatable that carry an `Idempotency-Key`: the server is trusted to execute them once, also on another instance. The key stays
@@ -50,7 +39,7 @@ impl<Body> HttpRules<Body> {
     }
 }
 
-impl<Body> RequestRules<Request<Body>> for HttpRules<Body> {
+impl<Body: RepeatableBody> RequestRules<Request<Body>> for HttpRules<Body> {
     type Method = Method;
 
     fn method(&self, request: &Request<Body>) -> Method {
@@ -62,7 +51,17 @@ impl<Body> RequestRules<Request<Body>> for HttpRules<Body> {
     }
 
     fn copy(&self, request: &Request<Body>) -> Option<Request<Body>> {
-        (self.copy)(request)
+        let mut copy = Request::new(request.body().try_copy()?);
+        copy.method_mut().clone_from(request.method());
+        copy.uri_mut().clone_from(request.uri());
+        *copy.version_mut() = request.version();
+        copy.headers_mut().clone_from(request.headers());
+        copy.extensions_mut().clone_from(request.extensions());
+        Some(copy)
+    }
+
+    fn is_whole(&self, copy: &Request<Body>) -> bool {
+        copy.body().is_repeatable()
     }
 
     fn silence(&self, request: &mut Request<Body>) {
@@ -75,7 +74,7 @@ impl<Body> RequestRules<Request<Body>> for HttpRules<Body> {
 
 impl<Body> Clone for HttpRules<Body> {
     fn clone(&self) -> Self {
-        Self { policy: self.policy.clone(), copy: self.copy }
+        Self::with_policy(self.policy.clone())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn rules() -> HttpRules<()> {
+fn rules() -> HttpRules<String> {
     let silence = Silence::query("silent", "true").unwrap();
     HttpRules::new(
         ReadRoutes::safe()
@@ -13,8 +13,8 @@ fn rules() -> HttpRules<()> {
     )
 }
 
-fn request(method: Method, uri: &str) -> Request<()> {
-    Request::builder().method(method).uri(uri).body(()).unwrap()
+fn request(method: Method, uri: &str) -> Request<String> {
+    Request::builder().method(method).uri(uri).body(String::new()).unwrap()
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn routes_come_before_the_safe_methods_and_what_nobody_listed_is_a_write() {
     ] {
         assert_eq!(rules().access(&request(method.clone(), uri), &method), access, "{method} {uri}");
     }
-    let listed_only = HttpRules::<()>::new(ReadRoutes::listed_only());
+    let listed_only = HttpRules::<String>::new(ReadRoutes::listed_only());
     assert_eq!(listed_only.access(&request(Method::GET, "/"), &Method::GET), Access::Write);
 }
 
