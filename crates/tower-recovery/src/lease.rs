@@ -4,7 +4,11 @@ use std::{fmt, sync::Arc};
 
 use futures_util::future::BoxFuture;
 
-use crate::{Generation, Identity, handle_cache::ResolveError};
+use crate::{
+    Generation, Identity,
+    handle_cache::ResolveError,
+    sync::{AtomicBool, Ordering},
+};
 
 /// The hold that one attempt has on the generation of its handle.
 ///
@@ -18,12 +22,17 @@ struct Leased {
     issuer: Arc<dyn Issuer>,
     generation: Generation,
     identity: Identity,
+    /// Whether the issuer was told by this lease that the handle serves: once is enough.
+    served: AtomicBool,
 }
 
 /// The cache behind a lease, whatever its handles are.
 pub(crate) trait Issuer: Send + Sync {
     /// Evicts this generation if it is still the live one; tells whether it was.
     fn evict(&self, generation: Generation) -> bool;
+
+    /// The handle of this generation has answered a call.
+    fn has_served(&self, generation: Generation);
 
     /// Waits for the handle that is live, resolving if there is none, and names it.
     fn current(self: Arc<Self>) -> BoxFuture<'static, Result<(Generation, Identity), ResolveError>>;
@@ -53,7 +62,7 @@ impl Renewal {
 
 impl Lease {
     pub(crate) fn new(issuer: Arc<dyn Issuer>, generation: Generation, identity: Identity) -> Self {
-        Self(Arc::new(Leased { issuer, generation, identity }))
+        Self(Arc::new(Leased { issuer, generation, identity, served: AtomicBool::new(false) }))
     }
 
     /// The generation of the handle.
@@ -73,6 +82,14 @@ impl Lease {
     /// A late failure of an old generation changes nothing. Whoever uses the handle meanwhile goes on using it.
     pub fn indict(&self) -> bool {
         self.0.issuer.evict(self.0.generation)
+    }
+
+    /// The handle answered: finding it again after it was evicted will not count against the registry.
+    pub(crate) fn has_served(&self) {
+        if !self.0.served.load(Ordering::Relaxed) {
+            self.0.served.store(true, Ordering::Relaxed);
+            self.0.issuer.has_served(self.0.generation);
+        }
     }
 
     /// Joins the resolve in flight, or starts it, and says what has become of the handle.

@@ -7,7 +7,8 @@ use crate::clock;
 /// The least time between the end of one resolve and the start of the next.
 ///
 /// It grows by one `step` with each resolve in a row that did not help (it failed, or it found the instance that had
-/// just been evicted), up to `ceiling`, and falls back to one `step` when another instance is found.
+/// just been evicted), up to `ceiling`, and falls back to one `step` when another instance is found, or when the one that was found answers
+/// a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Floor {
     pub(super) step: Duration,

@@ -21,6 +21,8 @@ use crate::{
 pub(crate) struct Shared<Handle> {
     /// The generation that serves, 0 for none; written under the lock of `core`, read by every call without it.
     live: AtomicU64,
+    /// The newest generation that has answered a call, 0 for none.
+    served: AtomicU64,
     core: Mutex<Core<Handle>>,
     resolve: Arc<Resolve<Handle>>,
     settings: Settings,
@@ -49,6 +51,7 @@ impl<Handle: Clone + Send + 'static> Shared<Handle> {
     pub(super) fn new(resolve: Arc<Resolve<Handle>>, settings: Settings) -> Self {
         Self {
             live: AtomicU64::new(0),
+            served: AtomicU64::new(0),
             core: Mutex::new(Core { machine: Machine::new(), flight: None, ended: None }),
             resolve,
             settings,
@@ -178,8 +181,9 @@ impl<Handle: Clone + Send + 'static> Shared<Handle> {
 
 impl<Handle: Clone + Send + 'static> Issuer for Shared<Handle> {
     fn evict(&self, generation: Generation) -> bool {
+        let has_served = self.served.load(Ordering::Relaxed) == generation.get();
         let mut core = lock(&self.core);
-        let evicted = core.machine.evict(generation);
+        let evicted = core.machine.evict(generation, has_served);
         self.publish(&core);
         drop(core);
         let Some(LiveHandle { identity, handle, .. }) = evicted else { return false };
@@ -187,6 +191,11 @@ impl<Handle: Clone + Send + 'static> Issuer for Shared<Handle> {
         let name = Arc::clone(&self.settings.name);
         self.settings.reporter.report(&RecoveryEvent::HandleEvicted { name, identity, generation });
         true
+    }
+
+    fn has_served(&self, generation: Generation) {
+        // Nothing else is read by what it says, so it orders nothing.
+        self.served.fetch_max(generation.get(), Ordering::Relaxed);
     }
 
     fn current(self: Arc<Self>) -> BoxFuture<'static, Result<(Generation, Identity), ResolveError>> {

@@ -37,7 +37,7 @@ pub(super) struct Machine<Handle> {
     last_flight: u64,
     /// Who was evicted last, to tell a re-resolve that finds the same instance from one that finds another.
     evicted: Option<Identity>,
-    /// Resolves in a row that failed or found the instance that had just been evicted.
+    /// Resolves in a row that failed, or found the instance that had just been evicted and that has served nothing since.
     strikes: u32,
 }
 
@@ -147,10 +147,11 @@ impl<Handle: Clone> Machine<Handle> {
         Joined::New(flying.id)
     }
 
-    /// A failure indicts the handle of this generation. Of any other generation: nothing happens.
+    /// A failure indicts the handle of this generation. Of any other generation: nothing happens. If it has served, the resolve that found it
+    /// has helped, and so did those before it, whoever is found next.
     ///
     /// Live => Empty, or Resolving where a look-up is under way: it answers those who come now. Returns what was evicted.
-    pub(super) fn evict(&mut self, generation: Generation) -> Option<LiveHandle<Handle>> {
+    pub(super) fn evict(&mut self, generation: Generation, has_served: bool) -> Option<LiveHandle<Handle>> {
         if self.live() != Some(generation) {
             return None;
         }
@@ -159,6 +160,9 @@ impl<Handle: Clone> Machine<Handle> {
         };
         if let Some(flying) = lookup {
             self.state = State::Resolving(flying);
+        }
+        if has_served {
+            self.forget_strikes();
         }
         self.evicted = Some(live.identity.clone());
         Some(live)

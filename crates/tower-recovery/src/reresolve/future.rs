@@ -84,8 +84,13 @@ where
         loop {
             let attempt = match this.stage.as_mut().project() {
                 StageProjection::Attempt { attempt, lease } => {
-                    let outcome = ready!(attempt.poll(context));
-                    return Poll::Ready(outcome.or_else(|error| judge(Failure::recover(error.into()), lease)));
+                    return Poll::Ready(match ready!(attempt.poll(context)) {
+                        Ok(response) => {
+                            lease.has_served();
+                            Ok(response)
+                        }
+                        Err(error) => judge(Failure::recover(error.into()), lease),
+                    });
                 }
                 StageProjection::Waiting { acquire, readied, request } => {
                     let acquired = ready!(Pin::new(acquire).poll(context));
@@ -109,6 +114,8 @@ where
 fn judge<Response: 'static>(mut failure: Failure, lease: &Lease) -> Result<Response, Failure> {
     if failure.is_stale() {
         lease.indict();
+    } else if failure.delivery() == Some(Delivery::Answered) {
+        lease.has_served();
     }
     if failure.delivery() == Some(Delivery::Answered)
         && let Some(answer) = failure.take_response()

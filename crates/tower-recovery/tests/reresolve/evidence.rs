@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use tokio::time::Instant;
 use tower::{Service, ServiceBuilder, ServiceExt, buffer::Buffer, timeout::TimeoutLayer};
-use tower_recovery::{ClassifyLayer, Delivery, Dispatch, Failure, ReresolveLayer};
+use tower_recovery::{ClassifyLayer, Delivery, Dispatch, Failure, HandleCache, ReresolveLayer};
 use tower_recovery_test::{ReadyStep, ScriptedReadiness, Step};
 
-use super::support::{Call, Fault, Protocol, Reply, backend, cache, done, fails, reresolving, resolver};
+use super::support::{Call, Fault, Protocol, Reply, backend, cache, done, fails, millis, reresolving, resolver};
 
 #[tokio::test]
 async fn only_a_failure_that_says_so_evicts() {
@@ -111,4 +112,34 @@ async fn each_clone_notices_an_eviction_at_its_next_call() {
     assert_eq!(other.ready().await.unwrap().call(Call::write()).await.unwrap(), Reply::Done("b"));
     assert_eq!(one.ready().await.unwrap().call(Call::write()).await.unwrap(), Reply::Done("b"));
     assert_eq!((first.calls(), resolver.resolves()), (3, 2));
+}
+
+/// How long each of so many calls on one instance takes, every second of which loses the connection. It may have answered the other ones.
+async fn pauses(other: Step<Reply>) -> Vec<u128> {
+    let steps = (0..10).flat_map(|_| [other.clone(), fails(Fault::Lost)]);
+    let resolver = resolver([("a", backend(steps))]);
+    let cache = HandleCache::builder(resolver, "service").resolve_floor(millis(100), millis(5_000)).exact_floor();
+    let stack = reresolving(cache.build());
+    let mut pauses = Vec::new();
+    for _ in 0..10 {
+        let started = Instant::now();
+        let _ = stack.clone().oneshot(Call::write()).await;
+        pauses.push(started.elapsed().as_millis());
+    }
+    pauses
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_instance_that_answers_in_between_is_found_again_after_one_step_however_often_it_is_lost() {
+    assert_eq!(pauses(done("a")).await, [0, 0, 100, 0, 100, 0, 100, 0, 100, 0]);
+    assert_eq!(
+        pauses(fails(Fault::NoSuchFile)).await,
+        [0, 0, 100, 0, 100, 0, 100, 0, 100, 0],
+        "a verdict is an answer"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_instance_that_only_says_that_it_goes_away_is_found_again_after_longer_and_longer() {
+    assert_eq!(pauses(fails(Fault::SessionGone)).await, [0, 100, 100, 200, 300, 400, 500, 600, 700, 800]);
 }

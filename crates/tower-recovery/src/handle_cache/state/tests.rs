@@ -114,7 +114,7 @@ fn step(machine: &mut Machine<Handle>, model: &mut Model, event: Event) -> bool 
         Event::LookUp => assert_eq!(machine.look_up(), model.board()),
         Event::EvictLive => {
             let Some((number, identity, handle)) = model.live.take() else { return false };
-            let evicted = machine.evict(generation(number)).expect("the live generation can be evicted");
+            let evicted = machine.evict(generation(number), false).expect("the live generation can be evicted");
             assert_eq!((evicted.identity.as_str(), evicted.handle), (identity, handle));
             model.evicted = Some(identity);
             model.returned.push(handle);
@@ -125,7 +125,7 @@ fn step(machine: &mut Machine<Handle>, model: &mut Model, event: Event) -> bool 
                 Some((number, ..)) => number - 1,
                 None => model.generations.max(1),
             };
-            assert!(machine.evict(generation(older)).is_none(), "a late failure evicts nothing");
+            assert!(machine.evict(generation(older), true).is_none(), "a late failure evicts nothing");
         }
         Event::Answer { identity } => {
             let Some((id, _)) = model.flight else { return false };
@@ -206,7 +206,7 @@ fn an_eviction_during_a_look_up_lets_the_look_up_answer_those_who_come_now() {
     let Acquired::Wait(Joined::New(first)) = machine.acquire() else { panic!("nothing is live") };
     machine.settle(first, Some(Resolved::new("a", 1)));
     let Joined::New(look_up) = machine.look_up() else { panic!("nothing was in flight") };
-    machine.evict(Generation::FIRST);
+    machine.evict(Generation::FIRST, false);
     let Acquired::Wait(Joined::Existing(joined)) = machine.acquire() else { panic!("a second resolve was started") };
     assert_eq!(joined, look_up);
     let (settled, _) = machine.settle(look_up, Some(Resolved::new("b", 2)));
@@ -235,4 +235,21 @@ fn a_resolve_that_did_not_help_is_a_strike_unless_a_handle_serves() {
     machine.settle(flight, Some(Resolved::new("a", 1)));
     machine.strike();
     assert_eq!(machine.strikes(), 0, "beside a live handle nothing was missing");
+}
+
+#[test]
+fn an_instance_that_serves_between_two_evictions_is_no_strike_for_long() {
+    let mut machine = Machine::new();
+    let find = |machine: &mut Machine<&'static str>| {
+        let Acquired::Wait(Joined::New(flight)) = machine.acquire() else { panic!("there is no handle") };
+        machine.settle(flight, Some(Resolved::new("same", "handle")));
+        machine.live().expect("it was installed")
+    };
+    let mut strikes = Vec::new();
+    for has_served in [false, false, false, true, false, true, true] {
+        let live = find(&mut machine);
+        strikes.push(machine.strikes());
+        machine.evict(live, has_served);
+    }
+    assert_eq!(strikes, [0, 1, 2, 3, 1, 2, 1]);
 }

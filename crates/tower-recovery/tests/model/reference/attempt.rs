@@ -1,6 +1,6 @@
 //! One attempt: it waits for a handle, for the handle to be ready, and for the backend.
 
-use tower_recovery::Verdict;
+use tower_recovery::{Delivery, Verdict};
 
 use super::{
     Model,
@@ -110,7 +110,10 @@ impl Model {
 
     fn ended(&mut self, attempt: u32, end: End, to: Found, expect: &mut Expect<'_>) -> Result<Reply, Failed> {
         let reply = Reply { attempt, end };
-        let Some(verdict) = end.verdict() else { return Ok(reply) };
+        let Some(verdict) = end.verdict() else {
+            self.cache.has_served(to.generation);
+            return Ok(reply);
+        };
         let failed = Failed {
             verdict,
             cause: Cause::Fault(Fault { attempt, end }),
@@ -123,10 +126,12 @@ impl Model {
 
     /// What indicts the handle evicts it; an answer that does no more than that is an answer.
     fn judge(&mut self, failed: Failed, expect: &mut Expect<'_>) -> Result<Reply, Failed> {
-        if failed.verdict.is_stale()
-            && let Some(lease) = failed.lease
-        {
-            self.cache.evict(lease.generation, expect);
+        if let Some(lease) = failed.lease {
+            if failed.verdict.is_stale() {
+                self.cache.evict(lease.generation, expect);
+            } else if failed.verdict.delivery() == Some(Delivery::Answered) {
+                self.cache.has_served(lease.generation);
+            }
         }
         match failed.response {
             Some(reply) if reply.end.fate() == Fate::Answered => Ok(reply),

@@ -30,6 +30,8 @@ pub(crate) struct Cache {
     evicted: Option<u32>,
     /// Resolves in a row that did not help.
     strikes: u64,
+    /// The newest generation that has answered a call.
+    served: u64,
     answered: Option<u64>,
     /// The registry: who it names, and how it answers.
     identity: u32,
@@ -70,6 +72,7 @@ impl Cache {
             resolves: 0,
             evicted: None,
             strikes: 0,
+            served: 0,
             answered: None,
             identity: 0,
             registry: None,
@@ -148,9 +151,17 @@ impl Cache {
         left.stage = Stage::Ended;
     }
 
+    /// The handle of this generation has answered.
+    pub(super) fn has_served(&mut self, generation: u64) {
+        self.served = self.served.max(generation);
+    }
+
     /// Only the live generation is evicted.
     pub(super) fn evict(&mut self, generation: u64, expect: &mut Expect<'_>) {
         if let Some(live) = self.live.take_if(|live| live.generation == generation) {
+            if self.served == generation {
+                self.strikes = 0;
+            }
             self.evicted = Some(live.identity);
             expect.event(Event::Evicted { generation, identity: live.identity });
         }
