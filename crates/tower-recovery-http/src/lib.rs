@@ -44,6 +44,12 @@ pub mod connection;
 mod front_door;
 mod origin;
 mod origin_handle;
+#[cfg(feature = "reqwest")]
+#[path = "reqwest/v0_13.rs"]
+pub mod reqwest;
+#[cfg(feature = "reqwest-0-12")]
+#[path = "reqwest/v0_12.rs"]
+pub mod reqwest_0_12;
 mod retry_after;
 mod rules;
 mod transport;
