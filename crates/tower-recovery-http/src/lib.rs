@@ -1,5 +1,14 @@
 //! HTTP for [`tower_recovery`]: origin handles with a client of their own, a classifier, rules, and the front door.
 //!
+//! | client | feature | what it gives |
+//! |---|---|---|
+//! | [`OriginHandle`]: hyper-util's client, a pool for each origin | none; `http2`, `rustls` | [`Recovery::http`](HttpFrontDoor::http) and [`build`](HttpRecovery::build) |
+//! | [`ConnectionHandle`]: one connection of hyper's, which hands back what was not sent | none; `http2`, `rustls` | a handle for a stack of your own |
+//! | `reqwest::Client` 0.13, one for each origin | `reqwest` | `HttpRecovery::reqwest`, the module `reqwest` |
+//! | `reqwest::Client` 0.12, one for each origin | `reqwest-0-12` | `HttpRecovery::reqwest_0_12`, the module `reqwest_0_12` |
+//!
+//! The features `http2` and `rustls` are for hyper-util and hyper. reqwest brings its own: enable them on your dependency on it. No feature is on until it is asked for.
+//!
 //! # Examples
 //!
 //! The recommended stack, over a registry that knows one instance:
