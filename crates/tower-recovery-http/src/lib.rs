@@ -7,7 +7,8 @@
 //! | `reqwest::Client` 0.13, one for each origin | `reqwest` | `HttpRecovery::reqwest`, the module `reqwest` |
 //! | `reqwest::Client` 0.12, one for each origin | `reqwest-0-12` | `HttpRecovery::reqwest_0_12`, the module `reqwest_0_12` |
 //!
-//! The features `http2` and `rustls` are for hyper-util and hyper. reqwest brings its own: enable them on your dependency on it. No feature is on until it is asked for.
+//! No feature is on until it is asked for. HTTP/2 and TLS of reqwest are features of your dependency on it; enable `http2` and `rustls` here, too, so that their
+//! errors are told apart: without, a refused HTTP/2 stream is maybe sent, and a bad certificate is not known to stay bad.
 //!
 //! # Examples
 //!

@@ -6,7 +6,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use tower::util::MapResponse;
+use tower::util::MapResult;
 use tower_service::Service;
 
 use super::{
@@ -22,7 +22,7 @@ use crate::Origin;
 ///
 /// # Errors
 ///
-/// reqwest's own, as [`HttpClassifier`](crate::HttpClassifier) knows them. Nothing is handed back.
+/// reqwest's own, as [`HttpClassifier`](crate::HttpClassifier) knows them, without the query of their URL. Nothing is handed back.
 #[derive(Clone)]
 pub struct ReqwestHandle {
     origin: Origin,
@@ -32,7 +32,7 @@ pub struct ReqwestHandle {
 }
 
 /// The client, with the answers in the form that the layers know.
-type Opening = MapResponse<Client, fn(Response) -> http::Response<Body>>;
+type Opening = MapResult<Client, fn(Result<Response, Error>) -> Result<http::Response<Body>, Error>>;
 
 impl ReqwestHandle {
     /// A client for this origin, built from this. Its retries and redirects are switched off.
@@ -42,8 +42,8 @@ impl ReqwestHandle {
     /// An origin that is no URL, or a builder from which reqwest can build no client.
     pub fn new(origin: Origin, client: ClientBuilder) -> Result<Self, ReqwestBuildError> {
         let root = Url::parse(&origin.to_string()).map_err(|_| origin.refuse("a valid URL"))?;
-        let client = MapResponse::new(build(client)?, opened as fn(Response) -> http::Response<Body>);
-        Ok(Self { origin, root: Arc::new(root), client })
+        let open: fn(_) -> _ = |outcome: Result<_, _>| outcome.map(opened).map_err(without_secrets);
+        Ok(Self { origin, root: Arc::new(root), client: MapResult::new(build(client)?, open) })
     }
 
     /// Where the requests go.
@@ -64,6 +64,16 @@ impl ReqwestHandle {
 /// After whatever else was configured: a repeat and a redirect that the stack does not see would make proofs of nothing.
 pub(super) fn build(client: ClientBuilder) -> Result<Client, ReqwestBuildError> {
     client.retry(retry::never()).redirect(redirect::Policy::none()).build().map_err(ReqwestBuildError::Client)
+}
+
+/// An error is logged with its URL: its query, and what stands before an `@`, may be credentials.
+fn without_secrets(mut error: Error) -> Error {
+    if let Some(url) = error.url_mut() {
+        url.set_query(None);
+        // Refused only by URLs that have neither.
+        let _ = url.set_username("").and_then(|()| url.set_password(None));
+    }
+    error
 }
 
 impl Service<Request> for ReqwestHandle {

@@ -106,8 +106,9 @@ async fn what_is_no_request_is_never_sent_and_says_why() {
     assert_eq!((failure.delivery(), failure.is_permanent()), (Some(Delivery::NeverSent), true));
     assert!(failure.find::<Error>().unwrap().is_builder());
 
-    let foreign = Request::new(Method::POST, "foo://name/a\\b".parse().unwrap());
+    let foreign = Request::new(Method::POST, "foo://user:secret@name/a\\b?token=secret".parse().unwrap());
     let failure = bounded(api.oneshot(foreign)).await.unwrap_err();
+    assert_eq!(failure.find::<Error>().unwrap().url().unwrap().as_str(), "foo://name/a\\b");
     assert_eq!((failure.delivery(), failure.is_permanent()), (Some(Delivery::NeverSent), true));
     assert_eq!((failure.attempts(), server.connections_accepted()), (1, 0));
 }

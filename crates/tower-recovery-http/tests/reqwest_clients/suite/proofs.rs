@@ -7,7 +7,7 @@ use futures_util::stream;
 use http_body::Frame;
 use http_body_util::StreamBody;
 use tower_recovery::{AttemptTimedOut, Delivery, GiveUp};
-use tower_recovery_http::IncompleteBody;
+use tower_recovery_http::{BodyTooLong, IncompleteBody};
 use tower_recovery_test::{Act, FaultyServer};
 
 use super::{
@@ -72,6 +72,37 @@ async fn a_read_is_repeated_and_only_the_repeat_is_silent() {
         assert_eq!((dying.requests_read(), next.requests_executed()), (1, 1), "{act:?}");
         assert_eq!(next.executions()[0].query.as_deref(), Some("id=1&silent=true"), "{act:?}");
     }
+}
+
+#[tokio::test]
+async fn a_failure_tells_its_url_without_the_query_which_may_be_a_token() {
+    let server = server([Act::RunThenClose]).await;
+    let api = unary(door([server.origin()]), |client| client).unwrap();
+    let failure = bounded(api.post("/commit?token=secret").send()).await.unwrap_err();
+    let error = failure.find::<Error>().unwrap();
+    assert_eq!(error.url().unwrap().as_str(), format!("{}/commit", server.origin()));
+    assert!(!format!("{failure:?}").contains("secret"), "{failure:?}");
+    assert_eq!(server.executions()[0].query.as_deref(), Some("token=secret"));
+}
+
+#[tokio::test]
+async fn a_write_with_a_key_is_repeated_where_keys_are_trusted() {
+    for (trusted, executed) in [(false, 1), (true, 2)] {
+        let server = server([Act::RunThenClose]).await;
+        let door = door([server.origin()]);
+        let api = unary(if trusted { door.trust_idempotency_keys() } else { door }, |client| client).unwrap();
+        let outcome = bounded(api.post("/pay").with(|request| request.header("idempotency-key", "7")).send()).await;
+        assert_eq!((outcome.is_ok(), server.requests_executed()), (trusted, executed));
+    }
+}
+
+#[tokio::test]
+async fn a_body_over_the_front_doors_limit_is_an_answer_that_cannot_be_used() {
+    let server = server([]).await;
+    let api = unary(door([server.origin()]).body_limit(3), |client| client).unwrap();
+    let failure = bounded(api.get("/list").send()).await.unwrap_err();
+    assert_eq!((failure.delivery(), failure.find::<BodyTooLong>().unwrap().limit), (Some(Delivery::Answered), 3));
+    assert_eq!(server.requests_read(), 1);
 }
 
 #[tokio::test]
