@@ -1,5 +1,15 @@
 //! HTTP for [`tower_recovery`]: origin handles with a client of their own, a classifier, rules, and the front door.
 //!
+//! | client | feature | what it gives |
+//! |---|---|---|
+//! | [`OriginHandle`]: hyper-util's client, a pool for each origin | none; `http2`, `rustls` | [`Recovery::http`](HttpFrontDoor::http) and [`build`](HttpRecovery::build) |
+//! | [`ConnectionHandle`]: one connection of hyper's, which hands back what was not sent | none; `http2`, `rustls` | a handle for a stack of your own |
+//! | `reqwest::Client` 0.13, one for each origin | `reqwest` | `HttpRecovery::reqwest`, the module `reqwest` |
+//! | `reqwest::Client` 0.12, one for each origin | `reqwest-0-12` | `HttpRecovery::reqwest_0_12`, the module `reqwest_0_12` |
+//!
+//! No feature is on until it is asked for. HTTP/2 and TLS of reqwest are features of your dependency on it; enable `http2` and `rustls` here, too, so that their
+//! errors are told apart: without, a refused HTTP/2 stream is maybe sent, and a bad certificate is not known to stay bad.
+//!
 //! # Examples
 //!
 //! The recommended stack, over a registry that knows one instance:
@@ -45,6 +55,12 @@ mod front_door;
 mod origin;
 mod origin_handle;
 pub mod replay;
+#[cfg(feature = "reqwest")]
+#[path = "reqwest/v0_13.rs"]
+pub mod reqwest;
+#[cfg(feature = "reqwest-0-12")]
+#[path = "reqwest/v0_12.rs"]
+pub mod reqwest_0_12;
 mod retry_after;
 mod rules;
 mod transport;

@@ -123,7 +123,7 @@ impl fmt::Debug for Origin {
 }
 
 /// Neither what stands before an `@` nor a query, which may be a token.
-fn without_credentials(text: &str) -> String {
+pub(crate) fn without_credentials(text: &str) -> String {
     let text = text.split(['?', '#']).next().unwrap_or_default();
     match (text.split_once("://"), text.rsplit_once('@')) {
         (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),

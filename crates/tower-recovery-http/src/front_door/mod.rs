@@ -6,6 +6,8 @@ mod settings;
 use tower_recovery::{Recovery, Resolved};
 use tower_service::Service;
 
+#[cfg(any(feature = "reqwest", feature = "reqwest-0-12"))]
+pub(crate) use self::build::Stack;
 pub use self::{
     build::{CollectedBody, HttpStack, StreamingHttpStack},
     settings::HttpRecovery,

@@ -22,7 +22,7 @@ pub struct HttpRecovery<Resolver, Target> {
     pub(super) observer: Option<Arc<dyn Observer>>,
     resolve_timeout: Option<Duration>,
     transport: Transport,
-    pub(super) body_limit: usize,
+    pub(crate) body_limit: usize,
 }
 
 impl<Resolver, Target> HttpRecovery<Resolver, Target> {
@@ -140,7 +140,7 @@ impl<Resolver, Target> HttpRecovery<Resolver, Target> {
         self
     }
 
-    pub(super) fn policy(&self) -> RepeatPolicy {
+    pub(crate) fn policy(&self) -> RepeatPolicy {
         let mut policy = RepeatPolicy::new(self.reads.clone());
         if self.trusts_keys {
             policy.trust_idempotency_keys();
@@ -149,7 +149,7 @@ impl<Resolver, Target> HttpRecovery<Resolver, Target> {
     }
 
     /// The timing of a call, checked.
-    pub(super) fn timing(&self) -> Result<CallTiming, InvalidSetting> {
+    pub(crate) fn timing(&self) -> Result<CallTiming, InvalidSetting> {
         self.timing.build()
     }
 
@@ -158,7 +158,7 @@ impl<Resolver, Target> HttpRecovery<Resolver, Target> {
     }
 
     /// The transport, with a time for making a connection that leaves some of the attempt.
-    pub(super) fn transport_under(&self, timing: CallTiming) -> Result<Transport, InvalidSetting> {
+    pub(crate) fn transport_under(&self, timing: CallTiming) -> Result<Transport, InvalidSetting> {
         let attempt = timing.attempt_timeout();
         let limit = match self.transport.explicit_connect_timeout() {
             Some(limit) if limit >= attempt => {

@@ -93,9 +93,24 @@ impl Transport {
         self.connect_timeout
     }
 
+    /// The time for making a connection.
+    pub(crate) fn connect_limit(&self) -> Duration {
+        self.connect_timeout.unwrap_or(Self::DEFAULT_CONNECT_TIMEOUT)
+    }
+
+    /// What is set beside the time, by name and value. A client that makes its own connections must not ignore it silently.
+    #[cfg(any(feature = "reqwest", feature = "reqwest-0-12"))]
+    pub(crate) fn set_beside_the_time(&self) -> Option<(&'static str, String)> {
+        #[cfg(feature = "rustls")]
+        if self.tls.is_some() {
+            return Some(("tls", "set".to_owned()));
+        }
+        (self.protocol != Protocol::default()).then(|| ("protocol", format!("{:?}", self.protocol)))
+    }
+
     /// Makes connections to this origin: in cleartext or over TLS, as its scheme says.
     pub(crate) fn connector(&self, origin: &Origin) -> Result<Connector, InvalidOrigin> {
-        let limit = self.connect_timeout.unwrap_or(Self::DEFAULT_CONNECT_TIMEOUT);
+        let limit = self.connect_limit();
         if !origin.is_https() {
             return Ok(Connector::Plain(Bounded::new(plain(), limit)));
         }

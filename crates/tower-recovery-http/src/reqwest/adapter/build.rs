@@ -1,0 +1,84 @@
+//! From the settings to a stack.
+
+use std::sync::Arc;
+
+use tower::{BoxError, ServiceBuilder, util::MapResponse};
+use tower_recovery::{Dispatch, InvalidSetting, Resolved};
+use tower_service::Service;
+
+use super::{
+    ReqwestHandle, ReqwestRules, ReqwestStack, StreamingReqwestStack,
+    handle::build as build_client,
+    library::{self, Client, ClientBuilder},
+    response::{closed, closed_whole},
+};
+use crate::{CollectLayer, HttpRecovery, InvalidOrigin, Origin, front_door::Stack};
+
+/// A stack, or a handle, cannot be built.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReqwestBuildError {
+    /// A setting is out of its bounds, or is one that only the closure can make.
+    #[error(transparent)]
+    Setting(#[from] InvalidSetting),
+    /// An origin is none for reqwest. Only a handle meets it.
+    #[error(transparent)]
+    Origin(#[from] InvalidOrigin),
+    /// reqwest can build no client from what the closure made.
+    #[error("reqwest can build no client")]
+    Client(#[source] library::Error),
+}
+
+pub(crate) fn unary<Resolver, Target>(
+    door: HttpRecovery<Resolver, Target>,
+    configure: impl Fn(ClientBuilder) -> ClientBuilder + Send + Sync + 'static,
+) -> Result<ReqwestStack, ReqwestBuildError>
+where
+    Resolver: Service<Target, Response = Resolved<Origin>> + Clone + Send + 'static,
+    Resolver::Error: Into<BoxError>,
+    Resolver::Future: Send + 'static,
+    Target: Clone + Send + 'static,
+{
+    let leaf = ServiceBuilder::new().layer(CollectLayer::new(door.body_limit)).service(Dispatch);
+    let (stack, client) = over_clients(door, leaf, configure)?;
+    Ok(ReqwestStack::new(MapResponse::new(stack, closed_whole), client))
+}
+
+pub(crate) fn streaming<Resolver, Target>(
+    door: HttpRecovery<Resolver, Target>,
+    configure: impl Fn(ClientBuilder) -> ClientBuilder + Send + Sync + 'static,
+) -> Result<StreamingReqwestStack, ReqwestBuildError>
+where
+    Resolver: Service<Target, Response = Resolved<Origin>> + Clone + Send + 'static,
+    Resolver::Error: Into<BoxError>,
+    Resolver::Future: Send + 'static,
+    Target: Clone + Send + 'static,
+{
+    let (stack, client) = over_clients(door, Dispatch, configure)?;
+    Ok(ReqwestStack::new(MapResponse::new(stack, closed), client))
+}
+
+/// The stack over a client for each origin, and a client that was built at once: what reqwest refuses is to be known before the first call.
+fn over_clients<Resolver, Target, Leaf>(
+    door: HttpRecovery<Resolver, Target>,
+    leaf: Leaf,
+    configure: impl Fn(ClientBuilder) -> ClientBuilder + Send + Sync + 'static,
+) -> Result<(Stack<ReqwestHandle, ReqwestRules, Leaf>, Client), ReqwestBuildError>
+where
+    Resolver: Service<Target, Response = Resolved<Origin>> + Clone + Send + 'static,
+    Resolver::Error: Into<BoxError>,
+    Resolver::Future: Send + 'static,
+    Target: Clone + Send + 'static,
+    Leaf: Clone,
+{
+    let timing = door.timing()?;
+    let transport = door.transport_under(timing)?;
+    if let Some((field, value)) = transport.set_beside_the_time() {
+        return Err(InvalidSetting::new(field, value, "left to the closure that configures reqwest").into());
+    }
+    let limit = transport.connect_limit();
+    let configured = Arc::new(move || configure(ClientBuilder::new().connect_timeout(limit)));
+    let client = build_client(configured())?;
+    let rules = ReqwestRules::with_policy(door.policy());
+    Ok((door.over(timing, rules, leaf, move |origin| ReqwestHandle::new(origin, configured())), client))
+}

@@ -1,0 +1,97 @@
+//! reqwest 0.13 as the client: [`HttpRecovery::reqwest`] and what it is made of.
+//!
+//! A service of `reqwest::Request`, which takes what a `reqwest::RequestBuilder` can say and gives `reqwest::Response`. One handle is one origin
+//! and a `reqwest::Client` of its own, so that a frozen connection goes with its handle.
+//!
+//! **What is not reqwest's any more**:
+//!
+//! - *Retries* are the stack's. reqwest's own are off, whatever the closure asks for, since nobody would count them.
+//! - *Redirects* are answers, whatever the closure asks for: followed to a host that refuses the connection, an executed write would look like one
+//!   that was never sent. Follow them above the stack. `error_for_status` does not see them as errors.
+//! - *Scheme, host and port* are the origin's. Path and query stay; a request whose scheme is neither `http` nor `https` is refused.
+//!
+//! **What stays reqwest's**: TLS, HTTP/2, DNS, proxies, default headers and decompression are set in the closure. Whoever sets no proxy there gets those of
+//! the system, as ever with reqwest: behind one, say [`behind(Intermediary::Present)`](crate::Intermediary), or what the proxy says of itself
+//! is taken for the server's word. A time-out of reqwest's own, if one is set, ends an attempt like a broken connection: maybe sent. Its time for
+//! making a connection has the front door's default.
+//!
+//! A client is built for each new handle. Cookies that reqwest keeps go with the handle, unless the closure brings a store of its own. What is
+//! expensive about a client, such as its root certificates, is better loaded before the closure and cloned in it.
+//!
+//! # Examples
+//!
+//! ```
+//! use std::{convert::Infallible, time::Duration};
+//! use tower::service_fn;
+//! use tower_recovery::{Recovery, Resolved};
+//! use tower_recovery_http::{HttpFrontDoor, Origin, ReadRoutes};
+//! use tower_recovery_test::FaultyServer;
+//!
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+//! # let server = FaultyServer::builder().application(|_| http::Response::new("3 artifacts".into())).start().await?;
+//! # let address = server.origin();
+//! let origin: Origin = address.parse()?;
+//! let resolver = service_fn(move |_name: &'static str| {
+//!     let found = Resolved::from(origin.clone());
+//!     async move { Ok::<_, Infallible>(found) }
+//! });
+//!
+//! let api = Recovery::http(resolver, "artifact-manager")
+//!     .reads(ReadRoutes::safe())
+//!     .deadline(Duration::from_secs(10))
+//!     .reqwest(|client| client.user_agent("docs/1.0").no_proxy())?;
+//!
+//! let response = api.get("/artifacts?limit=3").with(|request| request.bearer_auth("token")).send().await?;
+//! assert_eq!(response.text().await?, "3 artifacts");
+//! # Ok(())
+//! # }
+//! ```
+
+use ::reqwest as library;
+use tower::BoxError;
+use tower_recovery::Resolved;
+use tower_service::Service;
+
+use crate::{HttpRecovery, Origin};
+
+// The versions of reqwest have the same API in all that is needed, and no type in common: one set of files is compiled for each of them.
+#[path = "adapter/mod.rs"]
+mod adapter;
+
+pub use self::adapter::{
+    InvalidTarget, ReqwestBuildError, ReqwestCall, ReqwestHandle, ReqwestRules, ReqwestStack, Streaming,
+    StreamingReqwestStack, Unary,
+};
+
+impl<Resolver, Target> HttpRecovery<Resolver, Target>
+where
+    Resolver: Service<Target, Response = Resolved<Origin>> + Clone + Send + 'static,
+    Resolver::Error: Into<BoxError>,
+    Resolver::Future: Send + 'static,
+    Target: Clone + Send + 'static,
+{
+    /// The stack over reqwest 0.13, for unary calls. The closure configures the client of each handle. See [`tower_recovery_http::reqwest`](crate::reqwest).
+    ///
+    /// # Errors
+    ///
+    /// A setting that is out of its bounds, or that only the closure can make; a closure from which reqwest can build no client.
+    pub fn reqwest(
+        self,
+        configure: impl Fn(library::ClientBuilder) -> library::ClientBuilder + Send + Sync + 'static,
+    ) -> Result<ReqwestStack, ReqwestBuildError> {
+        adapter::unary(self, configure)
+    }
+
+    /// The same, for answers whose bodies outlive the call. A body that breaks is the reader's to notice.
+    ///
+    /// # Errors
+    ///
+    /// As of [`reqwest`](Self::reqwest).
+    pub fn reqwest_streaming(
+        self,
+        configure: impl Fn(library::ClientBuilder) -> library::ClientBuilder + Send + Sync + 'static,
+    ) -> Result<StreamingReqwestStack, ReqwestBuildError> {
+        adapter::streaming(self, configure)
+    }
+}
