@@ -33,17 +33,23 @@ pub(crate) fn run(script: &Script) {
     let whole = whole(&script.events);
     let length = whole.iter().map(|frame| if let Outcome::Data(bytes) = frame { bytes.len() as u64 } else { 0 }).sum();
     let world = Rc::new(World {
-        reference: RefCell::new(Reference::new(script.limit)),
+        reference: RefCell::new(Reference::new(script.limit, script.end_is_known && script.events.is_empty())),
         copies: RefCell::default(),
         newest: Cell::new(1),
         read: Cell::default(),
+        at_end: Cell::default(),
         registered: RefCell::default(),
         held: Arc::default(),
         is_dropped: Cell::default(),
         length: script.size_is_known.then_some(length),
         whole,
     });
-    let stream = Stream { world: Rc::clone(&world), events: script.events.clone().into(), next: 0 };
+    let stream = Stream {
+        world: Rc::clone(&world),
+        end_is_known: script.end_is_known,
+        events: script.events.clone().into(),
+        next: 0,
+    };
     world.insert(1, ReplayableBody::new(Source::new(stream).of_size(world.length), script.limit));
     for action in &script.actions {
         world.act(action);
@@ -81,6 +87,8 @@ struct World {
     newest: Cell<usize>,
     /// What the stream has just given.
     read: Cell<Option<Outcome>>,
+    /// Whether it has said that nothing more will come.
+    at_end: Cell<bool>,
     /// The waker that the stream was given when it had nothing.
     registered: RefCell<Option<Waker>>,
     /// Bytes of data frames that somebody holds.
@@ -180,7 +188,11 @@ impl World {
                 assert_eq!(read, None, "the stream was not to be polled for {copy}");
                 expected
             }
-            Expected::Read => self.reference.borrow_mut().after_read(copy, read.expect("the stream was to be polled")),
+            Expected::Read => self.reference.borrow_mut().after_read(
+                copy,
+                read.expect("the stream was to be polled"),
+                self.at_end.get(),
+            ),
         };
         assert_eq!(outcome, expected, "a poll of {copy}");
         assert!(!was_at_end || outcome == Outcome::End, "{copy} said that it was at its end");
@@ -211,11 +223,7 @@ impl World {
         let slot = &copies[&copy];
         let body = slot.body.as_ref().expect("it rests");
         assert_eq!(body.is_repeatable(), reference.is_repeatable(copy), "whether {copy} is repeatable");
-        assert_eq!(
-            body.is_end_stream(),
-            copy == reference.owner && reference.has_ended(),
-            "whether {copy} is at its end"
-        );
+        assert_eq!(body.is_end_stream(), reference.is_at_end(copy), "whether {copy} is at its end");
         let length = match self.length {
             _ if copy == reference.owner && reference.has_ended() => Some(0),
             Some(length) if copy == reference.owner => Some(length - reference.given() as u64),
@@ -239,6 +247,7 @@ struct ScriptedPanic;
 struct Stream {
     world: Rc<World>,
     events: VecDeque<Event>,
+    end_is_known: bool,
     next: u8,
 }
 
@@ -272,7 +281,12 @@ impl source::Script for Stream {
             Poll::Ready(Some(Ok(frame))) => of_frame(frame),
         };
         self.world.read.set(Some(read));
+        self.world.at_end.set(self.is_at_end());
         polled
+    }
+
+    fn is_at_end(&self) -> bool {
+        self.end_is_known && self.events.is_empty()
     }
 }
 
