@@ -149,7 +149,7 @@ mod tests {
 
     fn replayed(buffer: &mut Buffer, for_others: bool) -> Vec<String> {
         let frames = std::iter::from_fn(|| buffer.replay(for_others));
-        frames.map(|frame| frame.data_ref().map_or("trailers".into(), |data| format!("{data:?}"))).collect()
+        frames.map(|frame| frame.data_ref().map_or_else(|| "trailers".into(), |data| format!("{data:?}"))).collect()
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 mod driver;
 mod reference;
+mod stream;
 
 use proptest::{prelude::*, sample::Index};
 

@@ -64,7 +64,7 @@ impl Reference {
     }
 
     fn refusal(&self) -> Option<ReplayError> {
-        let lost = self.lost.then(|| ReplayError::NotReplayable { limit: self.limit });
+        let lost = self.lost.then_some(ReplayError::NotReplayable { limit: self.limit });
         self.gone.or(lost)
     }
 
