@@ -3,6 +3,7 @@
 //! Copies have numbers that grow. The *owner* is the newest copy that was polled; it alone reads the source. Newer copies *wait* from the
 //! start of the body; older ones were taken over and get nothing more. So there is one position in the body, the owner's.
 
+mod said;
 mod step;
 #[cfg(test)]
 mod tests;
@@ -83,12 +84,6 @@ impl<Source> State<Source> {
         self.newest += 1;
         self.waiting.push(self.newest);
         Some(self.newest)
-    }
-
-    /// Whether this copy, sent now, would be sent whole.
-    pub(super) fn is_repeatable(&self, copy: Copy) -> bool {
-        let unread = copy > self.owner || (copy == self.owner && !self.started);
-        unread && self.unrepeatable().is_none()
     }
 
     pub(super) fn poll(&mut self, copy: Copy, aftermath: &mut Aftermath<Source>) -> Step<Source> {
@@ -193,37 +188,6 @@ impl<Source> State<Source> {
         }
     }
 
-    pub(super) fn size_hint(&self, copy: Copy) -> SizeHint {
-        if copy == self.owner {
-            return if self.has_ended() { SizeHint::with_exact(0) } else { less(self.at_start.size, self.given_bytes) };
-        }
-        // What is known of a body that will not come whole could make a transport take it for an empty one.
-        if self.is_repeatable(copy) { self.at_start.size } else { SizeHint::default() }
-    }
-
-    pub(super) fn is_end_stream(&self, copy: Copy) -> bool {
-        if copy == self.owner { self.has_ended() } else { self.at_start.is_end && self.is_repeatable(copy) }
-    }
-
-    /// Whether the owner has had everything.
-    fn has_ended(&self) -> bool {
-        let source_at_end = match self.source {
-            SourceState::Idle(_) | SourceState::Polled => self.source_at_end,
-            SourceState::Ended => true,
-            SourceState::Gone(_) => false,
-        };
-        source_at_end && !self.buffer.has_more() && self.arrived.is_none()
-    }
-
-    /// Why a copy from the start cannot be sent.
-    fn unrepeatable(&self) -> Option<ReplayError> {
-        match self.source {
-            SourceState::Gone(error) => Some(error),
-            _ if self.buffer.is_lost() => Some(ReplayError::NotReplayable { limit: self.buffer.limit() }),
-            _ => None,
-        }
-    }
-
     fn take_over(&mut self, copy: Copy, aftermath: &mut Aftermath<Source>) {
         aftermath.woken = self.waker.take();
         (self.owner, self.owner_lives) = (copy, true);
@@ -257,13 +221,4 @@ impl<Source> State<Source> {
 
 fn failed(error: ReplayError) -> Poll<Item> {
     Poll::Ready(Some(Err(error.into())))
-}
-
-fn less(size: SizeHint, given: u64) -> SizeHint {
-    let mut rest = SizeHint::new();
-    rest.set_lower(size.lower().saturating_sub(given));
-    if let Some(upper) = size.upper() {
-        rest.set_upper(upper.saturating_sub(given));
-    }
-    rest
 }

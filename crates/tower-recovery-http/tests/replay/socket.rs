@@ -59,7 +59,7 @@ fn client() -> Client<HttpConnector, Upload> {
 
 fn upload(server: &FaultyServer, body: Upload) -> Request<Upload> {
     let uri = format!("{}/upload", server.origin());
-    Request::builder().method(Method::PUT).uri(uri).version(Version::HTTP_11).body(body).unwrap()
+    Request::builder().method(Method::PUT).uri(uri).version(Version::HTTP_11).body(body).expect("a request")
 }
 
 /// What arrived: its content-length, and its bytes.
@@ -70,8 +70,9 @@ async fn server(acts: Vec<Act>) -> (FaultyServer, Arrived) {
     let log = Arc::clone(&arrived);
     let server = FaultyServer::builder()
         .application(move |request| {
-            let length = request.headers().get("content-length").map(|length| length.to_str().unwrap().to_owned());
-            log.lock().unwrap().push((length, request.body().clone()));
+            let length =
+                request.headers().get("content-length").map(|length| length.to_str().expect("a number").to_owned());
+            log.lock().expect("nobody panicked").push((length, request.body().clone()));
             Response::new(Bytes::from_static(b"stored"))
         })
         .script(acts)

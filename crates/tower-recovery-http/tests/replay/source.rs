@@ -17,6 +17,10 @@ pub(crate) type Item = Option<Result<Frame<Bytes>, Broken>>;
 
 pub(crate) trait Script: Unpin {
     fn next(&mut self, waker: &Waker) -> Poll<Item>;
+
+    fn is_at_end(&self) -> bool {
+        false
+    }
 }
 
 #[derive(Debug)]
@@ -50,6 +54,10 @@ impl<Following: Script> Body for Source<Following> {
             self.size = self.size.exact().map_or_else(SizeHint::default, |size| SizeHint::with_exact(size - length));
         }
         polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.script.is_at_end()
     }
 
     fn size_hint(&self) -> SizeHint {

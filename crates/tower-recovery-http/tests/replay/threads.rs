@@ -54,7 +54,7 @@ fn on_a_thread<Output: Send + 'static>(
     run: impl Future<Output = Output> + Send + 'static,
 ) -> thread::JoinHandle<Output> {
     thread::spawn(|| {
-        tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(bounded(run))
+        tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime").block_on(bounded(run))
     })
 }
 
@@ -126,8 +126,8 @@ struct Held {
 
 impl Script for Held {
     fn next(&mut self, _: &Waker) -> Poll<Item> {
-        self.entered.send(()).unwrap();
-        assert!(self.leave.recv_timeout(LIMIT).unwrap(), "a bug in the source");
+        self.entered.send(()).expect("the test listens");
+        assert!(self.leave.recv_timeout(LIMIT).expect("the test answers"), "a bug in the source");
         Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b"a part")))))
     }
 }

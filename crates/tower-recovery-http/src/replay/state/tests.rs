@@ -219,3 +219,25 @@ fn the_last_copy_keeps_nothing() {
     assert_eq!(text(read(&mut state, 1, data("a"))), "a");
     assert_eq!((state.try_copy(1), state.is_repeatable(1)), (None, false));
 }
+
+#[test]
+fn the_task_of_a_dropped_copy_is_let_go() {
+    let (mut state, first) = (state(), Arc::default());
+    state.try_copy(1);
+    begin(&mut state, 1, &first);
+    assert!(end(&mut state, 1, Poll::Pending).0.is_pending());
+    assert_eq!(Arc::strong_count(&first), 2);
+    assert!(!forget(&mut state, 1));
+    assert_eq!((Arc::strong_count(&first), first.woken()), (1, 0));
+}
+
+#[test]
+fn a_body_that_was_announced_as_empty_and_broke_is_not_at_its_end() {
+    let announced = Announced { size: SizeHint::with_exact(0), is_end: true };
+    let mut state = State::new(Source, announced, LIMIT);
+    state.try_copy(1);
+    assert!(state.is_end_stream(1) && state.is_end_stream(2));
+    assert_eq!(text(read(&mut state, 1, broken())), "the disk is gone");
+    assert!(!state.is_end_stream(1) && !state.is_end_stream(2));
+    assert_eq!(state.size_hint(2).exact(), None);
+}

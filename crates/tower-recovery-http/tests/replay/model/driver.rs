@@ -2,7 +2,7 @@
 
 use std::{
     cell::{Cell, RefCell},
-    collections::{BTreeMap, VecDeque},
+    collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     pin::Pin,
     rc::Rc,
@@ -14,18 +14,15 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::HeaderMap;
 use http_body::{Body, Frame};
 use tower_recovery_http::{RepeatableBody, ReplayableBody};
 
 use super::{
-    Action, Event, Script,
+    Action, Script,
     reference::{Expected, Outcome, Reference},
+    stream::{ScriptedPanic, Stream, whole},
 };
-use crate::{
-    bodies::Counted,
-    source::{self, Broken, Item, Source},
-};
+use crate::source::{Broken, Source};
 
 type Copy = ReplayableBody<Source<Stream>>;
 
@@ -33,17 +30,18 @@ pub(crate) fn run(script: &Script) {
     let whole = whole(&script.events);
     let length = whole.iter().map(|frame| if let Outcome::Data(bytes) = frame { bytes.len() as u64 } else { 0 }).sum();
     let world = Rc::new(World {
-        reference: RefCell::new(Reference::new(script.limit)),
+        reference: RefCell::new(Reference::new(script.limit, script.end_is_known && script.events.is_empty())),
         copies: RefCell::default(),
         newest: Cell::new(1),
         read: Cell::default(),
+        at_end: Cell::default(),
         registered: RefCell::default(),
         held: Arc::default(),
         is_dropped: Cell::default(),
         length: script.size_is_known.then_some(length),
         whole,
     });
-    let stream = Stream { world: Rc::clone(&world), events: script.events.clone().into(), next: 0 };
+    let stream = Stream::new(Rc::clone(&world), script);
     world.insert(1, ReplayableBody::new(Source::new(stream).of_size(world.length), script.limit));
     for action in &script.actions {
         world.act(action);
@@ -57,35 +55,19 @@ pub(crate) fn run(script: &Script) {
     assert_eq!(world.held.load(Ordering::Relaxed), 0);
 }
 
-/// All that the stream yields to its end, but frames without a byte.
-fn whole(events: &[Event]) -> Vec<Outcome> {
-    let mut next = 0;
-    let frames = events.iter().filter_map(|event| match event {
-        Event::Data { length } => Some(Outcome::Data(bytes(&mut next, *length))),
-        Event::Trailers => Some(Outcome::Trailers),
-        _ => None,
-    });
-    frames.filter(|frame| *frame != Outcome::Data(Vec::new())).collect()
-}
-
-/// The next bytes of the stream, each of which is another.
-fn bytes(next: &mut u8, length: usize) -> Vec<u8> {
-    let bytes: Vec<u8> = (*next..).take(length).collect();
-    *next += length as u8;
-    bytes
-}
-
-struct World {
+pub(super) struct World {
     reference: RefCell<Reference>,
     copies: RefCell<BTreeMap<usize, Slot>>,
     newest: Cell<usize>,
     /// What the stream has just given.
-    read: Cell<Option<Outcome>>,
+    pub(super) read: Cell<Option<Outcome>>,
+    /// Whether it has said that nothing more will come.
+    pub(super) at_end: Cell<bool>,
     /// The waker that the stream was given when it had nothing.
-    registered: RefCell<Option<Waker>>,
+    pub(super) registered: RefCell<Option<Waker>>,
     /// Bytes of data frames that somebody holds.
-    held: Arc<AtomicUsize>,
-    is_dropped: Cell<bool>,
+    pub(super) held: Arc<AtomicUsize>,
+    pub(super) is_dropped: Cell<bool>,
     length: Option<u64>,
     whole: Vec<Outcome>,
 }
@@ -121,7 +103,7 @@ impl World {
         copies.iter().filter(|(_, slot)| slot.body.is_some()).map(|(&copy, _)| copy).collect()
     }
 
-    fn act(&self, action: &Action) {
+    pub(super) fn act(&self, action: &Action) {
         let (Action::Poll(index) | Action::Copy(index) | Action::Drop(index)) = action;
         let resting = self.resting();
         if resting.is_empty() {
@@ -180,7 +162,11 @@ impl World {
                 assert_eq!(read, None, "the stream was not to be polled for {copy}");
                 expected
             }
-            Expected::Read => self.reference.borrow_mut().after_read(copy, read.expect("the stream was to be polled")),
+            Expected::Read => self.reference.borrow_mut().after_read(
+                copy,
+                read.expect("the stream was to be polled"),
+                self.at_end.get(),
+            ),
         };
         assert_eq!(outcome, expected, "a poll of {copy}");
         assert!(!was_at_end || outcome == Outcome::End, "{copy} said that it was at its end");
@@ -211,11 +197,7 @@ impl World {
         let slot = &copies[&copy];
         let body = slot.body.as_ref().expect("it rests");
         assert_eq!(body.is_repeatable(), reference.is_repeatable(copy), "whether {copy} is repeatable");
-        assert_eq!(
-            body.is_end_stream(),
-            copy == reference.owner && reference.has_ended(),
-            "whether {copy} is at its end"
-        );
+        assert_eq!(body.is_end_stream(), reference.is_at_end(copy), "whether {copy} is at its end");
         let length = match self.length {
             _ if copy == reference.owner && reference.has_ended() => Some(0),
             Some(length) if copy == reference.owner => Some(length - reference.given() as u64),
@@ -233,56 +215,7 @@ impl World {
     }
 }
 
-/// What the panic of a script carries, to be told from a failed assertion.
-struct ScriptedPanic;
-
-struct Stream {
-    world: Rc<World>,
-    events: VecDeque<Event>,
-    next: u8,
-}
-
-impl source::Script for Stream {
-    fn next(&mut self, waker: &Waker) -> Poll<Item> {
-        self.world.registered.take();
-        let polled = loop {
-            match self.events.pop_front() {
-                Some(Event::Meanwhile(actions)) => actions.iter().for_each(|action| self.world.act(action)),
-                Some(Event::Pending) => {
-                    self.world.registered.replace(Some(waker.clone()));
-                    break Poll::Pending;
-                }
-                Some(Event::Data { length }) => {
-                    let frame = Counted::frame(bytes(&mut self.next, length), &self.world.held);
-                    break Poll::Ready(Some(Ok(frame)));
-                }
-                Some(Event::Trailers) => {
-                    let trailers = HeaderMap::from_iter([("sum".parse().unwrap(), "1".parse().unwrap())]);
-                    break Poll::Ready(Some(Ok(Frame::trailers(trailers))));
-                }
-                Some(Event::Error) => break Poll::Ready(Some(Err(Broken))),
-                Some(Event::Panic) => resume_unwind(Box::new(ScriptedPanic)),
-                None => break Poll::Ready(None),
-            }
-        };
-        let read = match &polled {
-            Poll::Pending => Outcome::Pending,
-            Poll::Ready(None) => Outcome::End,
-            Poll::Ready(Some(Err(Broken))) => Outcome::Broken,
-            Poll::Ready(Some(Ok(frame))) => of_frame(frame),
-        };
-        self.world.read.set(Some(read));
-        polled
-    }
-}
-
-impl Drop for Stream {
-    fn drop(&mut self) {
-        self.world.is_dropped.set(true);
-    }
-}
-
-fn of_frame(frame: &Frame<Bytes>) -> Outcome {
+pub(super) fn of_frame(frame: &Frame<Bytes>) -> Outcome {
     frame.data_ref().map_or(Outcome::Trailers, |data| Outcome::Data(data.to_vec()))
 }
 

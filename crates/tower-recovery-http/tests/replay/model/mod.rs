@@ -7,6 +7,7 @@
 
 mod driver;
 mod reference;
+mod stream;
 
 use proptest::{prelude::*, sample::Index};
 
@@ -37,6 +38,8 @@ pub(crate) enum Event {
 pub(crate) struct Script {
     pub(crate) limit: usize,
     pub(crate) size_is_known: bool,
+    /// The stream says that nothing more will come, when nothing will.
+    pub(crate) end_is_known: bool,
     pub(crate) events: Vec<Event>,
     pub(crate) actions: Vec<Action>,
 }
@@ -74,12 +77,16 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 }
 
 fn scripts() -> impl Strategy<Value = Script> {
-    (0_usize..16, any::<bool>(), events(), actions(0..40)).prop_map(|(limit, size_is_known, events, actions)| Script {
-        limit,
-        size_is_known,
-        events,
-        actions,
-    })
+    let announced = (any::<bool>(), any::<bool>());
+    (0_usize..16, announced, events(), actions(0..40)).prop_map(
+        |(limit, (size_is_known, end_is_known), events, actions)| Script {
+            limit,
+            size_is_known,
+            end_is_known,
+            events,
+            actions,
+        },
+    )
 }
 
 proptest! {

@@ -36,6 +36,9 @@ pub(crate) struct Reference {
     lost: bool,
     reading: bool,
     ended: bool,
+    /// The stream said so, before it was polled and when it was polled last.
+    at_end_from_the_start: bool,
+    at_end: bool,
     gone: Option<ReplayError>,
 }
 
@@ -52,8 +55,8 @@ fn total(outcomes: &[Outcome]) -> usize {
 }
 
 impl Reference {
-    pub(crate) fn new(limit: usize) -> Self {
-        Self { limit, ..Self::default() }
+    pub(crate) fn new(limit: usize, at_end: bool) -> Self {
+        Self { limit, at_end_from_the_start: at_end, at_end, ..Self::default() }
     }
 
     fn others_wait(&self) -> bool {
@@ -61,7 +64,7 @@ impl Reference {
     }
 
     fn refusal(&self) -> Option<ReplayError> {
-        let lost = self.lost.then(|| ReplayError::NotReplayable { limit: self.limit });
+        let lost = self.lost.then_some(ReplayError::NotReplayable { limit: self.limit });
         self.gone.or(lost)
     }
 
@@ -102,8 +105,8 @@ impl Reference {
         }
     }
 
-    pub(crate) fn after_read(&mut self, copy: usize, read: Outcome) -> Outcome {
-        self.reading = false;
+    pub(crate) fn after_read(&mut self, copy: usize, read: Outcome, at_end: bool) -> Outcome {
+        (self.reading, self.at_end) = (false, at_end);
         let deserted = self.gone.is_some();
         match read {
             _ if deserted => {}
@@ -174,7 +177,12 @@ impl Reference {
         self.ended || self.gone.is_some()
     }
 
+    pub(crate) fn is_at_end(&self, copy: usize) -> bool {
+        if copy == self.owner { self.has_ended() } else { self.at_end_from_the_start && self.is_repeatable(copy) }
+    }
+
     pub(crate) fn has_ended(&self) -> bool {
-        self.ended && self.gone.is_none() && self.position == self.history.len() && self.arrived.is_none()
+        let given_all = self.position == self.history.len() && self.arrived.is_none();
+        (self.ended || self.at_end) && self.gone.is_none() && given_all
     }
 }
