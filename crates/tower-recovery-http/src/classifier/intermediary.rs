@@ -5,9 +5,11 @@ use tower_recovery::Verdict;
 
 /// Whether somebody stands between the client and the server that executes its requests: a proxy, a gateway, a balancer of HTTP.
 ///
-/// What the direct peer says proves something about the direct peer. A proxy may have sent the request on before it refuses it: haproxy
-/// resets an HTTP/2 stream with `REFUSED_STREAM` after its backend has read the request and closed, and a proxy with retries of
-/// its own may have executed a request at one backend before another refuses it.
+/// What the direct peer says proves something about the direct peer. A proxy may have sent the request on before it refuses it: haproxy 2.6
+/// resets an HTTP/2 stream with `REFUSED_STREAM` after its backend has executed the request and closed, in every mode of its own
+/// connection reuse (`tests/real_proxies`), and a proxy with retries of its own may have executed a request at one backend before another refuses it.
+///
+/// What a proxy repeats by itself, no client can take back: nginx sends a PUT or a DELETE again whose kept connection to the backend broke.
 ///
 /// A balancer of TCP connections is none: what comes over its connections comes from the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

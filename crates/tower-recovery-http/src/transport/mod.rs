@@ -44,6 +44,8 @@ pub enum Protocol {
     #[default]
     Http1,
     /// HTTP/2: by prior knowledge over cleartext (RFC 9113 §3.3), offered alone over TLS.
+    ///
+    /// Its `REFUSED_STREAM` is proof only from the server itself: behind a proxy set [`Intermediary::Present`](crate::Intermediary::Present).
     #[cfg(feature = "http2")]
     Http2,
     /// Over TLS what the server chooses of HTTP/2 and HTTP/1.1 (ALPN); HTTP/1.1 over cleartext.
