@@ -4,11 +4,15 @@
 //! |---|---|
 //! | a server that dies at the worst moment, on a real socket | [`FaultyServer`] |
 //! | a network that loses a connection after any byte | [`CuttingProxy`] |
+//! | one that refuses streams or goes away, on HTTP/2 (feature `http2`) | [`FaultyServer`], with acts of HTTP/2 |
+//! | one with a bad certificate, or a handshake that is cut (feature `tls`) | [`FaultyServer`], with a certificate of an own [authority] |
 //! | a registry that answers, fails, hangs or panics by a script | [`ScriptedResolver`] |
 //! | a registry in memory | [`Registry`] |
 //! | a handle without a network | [`ScriptedService`] |
 //! | a service that minds being called unready | [`ReadinessProbe`] |
 //! | a service that is slow to become ready | [`ScriptedReadiness`] |
+//!
+//! [authority]: faulty#tls
 //!
 //! Everything that happens is an event that a test can wait for (`wait_until_…`), or one that it lets happen itself (a [`Gate`], a
 //! [`thaw`](FaultyServer::thaw)): no test needs to sleep.

@@ -7,7 +7,7 @@ use tower_recovery_test::{
     CuttingProxy, FaultyServer, Gate, ReadinessCounts, ReadinessProbe, Registry, RegistryResolver, ScriptedFuture,
     ScriptedReadiness, ScriptedResolver, ScriptedService, Step,
     cutting::{CuttingProxyBuilder, Direction, Disturbance, Plan, Side},
-    faulty::{Act, Execution, FaultyServerBuilder, RefusedAddress, RequestContext},
+    faulty::{Act, ConnectionAct, Execution, FaultyServerBuilder, GoAway, RefusedAddress, RequestContext, Until},
 };
 
 /// `Send`, and neither `Sync` nor `Clone`.
@@ -37,6 +37,14 @@ fn the_server_and_its_parts_are_send_and_sync() {
     is_shared::<Execution>();
     is_shared::<RequestContext>();
     is_shared::<Act>();
+    is_shared::<ConnectionAct>();
+    is_shared::<GoAway>();
+    is_shared::<Until>();
+    #[cfg(feature = "tls")]
+    {
+        is_shared::<tower_recovery_test::faulty::CertificateAuthority>();
+        is_send_and_sync::<tower_recovery_test::faulty::Certificate>();
+    }
     is_send::<FaultyServerBuilder>();
 }
 

@@ -72,6 +72,23 @@ async fn a_reset_of_the_stream_has_the_code_that_was_chosen() {
 }
 
 #[tokio::test]
+async fn the_head_promises_the_length_of_the_body_or_one_byte_more_than_a_part_of_it() {
+    within(async {
+        let cut = |sent| Act::PartialBodyThenResetStream { sent, code: ErrorCode::NO_ERROR };
+        let server = start(echoing([Act::Answer, cut(2), cut(4), cut(9)])).await;
+        let (client, _driving) = connect(&server).await;
+        for expected in ["4", "4", "5", "10"] {
+            let mut client = client.clone().ready().await.unwrap();
+            let request = http::Request::put("http://orders/orders").body(()).unwrap();
+            let (response, mut body) = client.send_request(request, false).unwrap();
+            body.send_data(Bytes::from_static(b"book"), true).unwrap();
+            assert_eq!(response.await.unwrap().headers()["content-length"], expected);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_go_away_below_the_request_is_told_with_its_reason() {
     let code = ErrorCode::ENHANCE_YOUR_CALM;
     let (seen, executed) = outcome([Act::ReadThenGoAway(GoAway::new(LastStream::BelowThis).code(code))]).await;

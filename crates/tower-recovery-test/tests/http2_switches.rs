@@ -62,6 +62,27 @@ async fn a_frozen_server_reads_and_acknowledges_and_a_thaw_executes_and_answers(
 }
 
 #[tokio::test]
+async fn a_freeze_holds_what_a_script_would_have_refused() {
+    within(async {
+        let reject = Act::RejectAtHead { status: http::StatusCode::PAYLOAD_TOO_LARGE, unread: Until::Never };
+        let server = echo([Act::RefuseStream, reject]).await;
+        server.freeze();
+        let mut client = Client::connect(&server).await;
+        let refused = client.send_head("PUT", "1").await;
+        let rejected = client.send_head("PUT", "2").await;
+        server.wait_until_held(2).await;
+        client.ping().await;
+        assert_eq!(client.next().await, [Frame::PingAck]);
+        client.assert_silent();
+        server.thaw();
+        let frames =
+            [reset(refused, ErrorCode::REFUSED_STREAM), Frame::Head { stream: rejected, ok: false, ends: true }];
+        assert_eq!(client.next_by_stream::<2>().await, frames);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_refusing_server_resets_its_connections_and_never_executes_what_it_held() {
     within(async {
         let server = echo([Act::FreezeThenRun]).await;
@@ -113,9 +134,18 @@ async fn a_connection_that_freezes_before_the_run_executes_after_the_thaw_only()
         let server = echo([Act::FreezeConnectionThenRun { until: Until::Thaw }]).await;
         let mut client = Client::sending(&server, "PUT", "1", "book").await;
         server.wait_until_held(1).await;
-        assert_eq!((server.requests_executed(), server.requests_held()), (0, 1));
+        while client.take_what_has_come().is_some() {}
+        client.ping().await;
+        let mut other = Client::sending(&server, "PUT", "2", "shelf").await;
+        assert_eq!(other.next().await, answer(1, "shelf"));
+        client.assert_silent();
+        assert_eq!((server.executed("1"), server.requests_held()), (0, 1));
+
         server.thaw();
-        assert_eq!(client.next().await, answer(1, "book"));
+        let frames: [Frame; 3] = client.next().await;
+        for frame in answer(1, "book").iter().chain([&Frame::PingAck]) {
+            assert!(frames.contains(frame), "{frame:?}");
+        }
         assert_eq!(server.executed("1"), 1);
     })
     .await;

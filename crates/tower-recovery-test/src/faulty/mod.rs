@@ -1,4 +1,4 @@
-//! A faulty HTTP/1 server on a real socket.
+//! A faulty HTTP server on a real socket: HTTP/1, or HTTP/2, or either over TLS.
 //!
 //! The server runs an *application*, a closure from a request to a response, and follows a *script*, which says for each connection and
 //! each request what goes wrong. Its log tells what was really executed, which is what a client that repeats requests must be judged by.
@@ -13,8 +13,8 @@
 //! 4. it is *executed*: its entry in the log is made, and the application runs;
 //! 5. it is answered, as far as the act lets it.
 //!
-//! Requests are told apart by their header `x-request-id`; one without it gets an id that the server makes up. Requests of one connection
-//! are served one after another, pipelined ones too.
+//! Requests are told apart by their header `x-request-id`; one without it gets an id that the server makes up. Requests of one
+//! HTTP/1 connection are served one after another, pipelined ones too.
 //!
 //! A connection is *open* from its acceptance until the server ends it, or sees that the client has ended its side. The server watches
 //! for that also while it holds a request, so that a test can wait for a client to give up.
@@ -55,10 +55,59 @@
 //! # }
 //! ```
 //!
+//! # HTTP/2
+//!
+//! With the feature `http2`, a server may speak [HTTP/2](FaultyServerBuilder#method.http2) instead. Everything above holds there as well,
+//! with these differences:
+//!
+//! - the requests of one connection are served at the same time, and each tells its [stream](RequestContext::stream_id);
+//! - an [act](Act) that ends its connection ends it for all of these requests, and those that were not executed by then never will be; if
+//!   it is the client that ends the connection, they are executed all the same;
+//! - a client can give one request up. That changes nothing for its execution, and can be
+//!   [waited for](FaultyServer::wait_until_cancelled);
+//! - a frozen *server* goes on with the protocol's own: it acknowledges settings and pings. A frozen *connection*
+//!   ([`Act::RunThenFreezeConnection`]) does not.
+//!
+//! ```
+//! # #[cfg(feature = "http2")]
+//! # async fn example() -> std::io::Result<()> {
+//! use tower_recovery_test::faulty::{Act, FaultyServer, GoAway, LastStream, RequestContext};
+//!
+//! // The third request of a connection is not run, and the connection goes away with those before it unanswered.
+//! let server = FaultyServer::builder()
+//!     .http2()
+//!     .script(|request: &RequestContext| match request.number_on_connection {
+//!         1 | 2 => Act::RunThenFreeze,
+//!         _ => Act::ReadThenGoAway(GoAway::new(LastStream::BelowThis)),
+//!     })
+//!     .start()
+//!     .await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # TLS
+//!
+//! With the feature `tls`, a server may speak TLS, with a certificate of an authority that the test makes for itself:
+//!
+//! ```
+//! # #[cfg(feature = "tls")]
+//! # async fn example() -> std::io::Result<()> {
+//! use tower_recovery_test::faulty::{CertificateAuthority, FaultyServer};
+//!
+//! let authority = CertificateAuthority::new();
+//! let server = FaultyServer::builder().tls(authority.expired_certificate()).start().await?;
+//! let client_side = authority.client_config();
+//! // … a client that trusts the authority refuses this server …
+//! assert_eq!((server.handshakes(), server.handshakes_completed()), (1, 0));
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Limits
 //!
-//! A head of more than 64 KiB, a body larger than [the limit](FaultyServerBuilder::body_limit), and anything that is not HTTP/1 end the
-//! connection without an answer.
+//! A body larger than [the limit](FaultyServerBuilder::body_limit), a head of more than 64 KiB on HTTP/1, and anything that is not the
+//! protocol of the server end the connection without an answer. Trailers of requests are thrown away.
 //!
 //! # Panics
 //!
