@@ -58,7 +58,10 @@ impl Client {
     }
 
     /// A server that speaks what this client speaks, and answers `done` unless it was told otherwise.
-    pub(crate) async fn serve(self, configure: impl FnOnce(FaultyServerBuilder) -> FaultyServerBuilder) -> FaultyServer {
+    pub(crate) async fn serve(
+        self,
+        configure: impl FnOnce(FaultyServerBuilder) -> FaultyServerBuilder,
+    ) -> FaultyServer {
         let server = configure(FaultyServer::builder().application(|_| Response::new(Bytes::from_static(b"done"))));
         let server = if self.is_http1() { server } else { server.http2() };
         server.start().await.expect("a port is free")
@@ -127,10 +130,7 @@ type LastHandle = Arc<Mutex<Option<ConnectionHandle<Body>>>>;
 
 impl Api {
     /// One call. It begins when it is polled.
-    pub(crate) fn send(
-        &self,
-        request: Request<Body>,
-    ) -> BoxFuture<'static, Result<Response<CollectedBody>, Failure>> {
+    pub(crate) fn send(&self, request: Request<Body>) -> BoxFuture<'static, Result<Response<CollectedBody>, Failure>> {
         match self {
             Self::Pool(stack) => stack.clone().oneshot(request).boxed(),
             Self::Connection { stack, .. } => stack.clone().oneshot(request).boxed(),
