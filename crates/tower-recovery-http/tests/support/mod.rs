@@ -3,6 +3,7 @@
 #![allow(dead_code, unused_imports, reason = "each test file uses a part of it")]
 
 mod clients;
+pub(crate) mod wire;
 
 use std::{io, time::Duration};
 
