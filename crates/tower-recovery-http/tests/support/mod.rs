@@ -1,28 +1,42 @@
 //! What the tests of this crate share: a registry of origins, requests with an id, and calls.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(dead_code, unused_imports, reason = "each test file uses a part of it")]
 
-use std::io;
+mod clients;
+pub(crate) mod wire;
+
+use std::{io, time::Duration};
 
 use bytes::Bytes;
 use http::{Method, Request, Response};
 use http_body_util::Full;
+use tokio::time::timeout;
 use tower::{Service, ServiceExt};
 use tower_recovery::{Failure, Recovery};
 use tower_recovery_http::{CollectedBody, HttpFrontDoor, HttpRecovery, Origin, ReadRoutes, Silence};
 use tower_recovery_test::{FaultyServer, Registry, RegistryResolver};
 
+pub(crate) use self::clients::{Api, Client, Settings};
+
 pub(crate) const NAME: &str = "artifact-manager";
+
+/// Ends a test that hangs.
+pub(crate) async fn bounded<Output>(future: impl Future<Output = Output>) -> Output {
+    timeout(Duration::from_secs(30), future).await.expect("the test hangs")
+}
 
 pub(crate) type Door = HttpRecovery<RegistryResolver<Origin>, &'static str>;
 
 /// The front door of a service that this registry knows, with one silent read, one plain one, and writes.
 pub(crate) fn door(registry: &Registry<Origin>) -> Door {
-    let reads = ReadRoutes::listed_only()
+    Recovery::http(registry.resolver(), NAME).reads(reads())
+}
+
+fn reads() -> ReadRoutes {
+    ReadRoutes::listed_only()
         .read(Method::GET, "/list")
         .and_then(|reads| reads.silent(Method::GET, "/read", Silence::query("silent", "true")?))
-        .expect("the routes are well formed");
-    Recovery::http(registry.resolver(), NAME).reads(reads)
+        .expect("the routes are well formed")
 }
 
 /// Registers this server as the one that serves the name.

@@ -1,0 +1,109 @@
+//! What does not depend on the client: the same faults and the same outcome over pools and single connections, HTTP/1 and HTTP/2.
+
+mod support;
+
+use std::time::Duration;
+
+use tower_recovery::{AttemptTimedOut, Delivery};
+use tower_recovery_test::{
+    Act, ConnectionAct,
+    faulty::{RequestContext, Until},
+};
+
+use self::support::{Client, NAME, Settings, bounded, read, registry_of, write};
+
+/// Long enough for a busy machine to answer, short enough to wait for where nobody does.
+const ATTEMPT: Duration = Duration::from_secs(1);
+
+fn impatient() -> Settings {
+    Settings { attempt_timeout: ATTEMPT, ..Settings::default() }
+}
+
+/// B02: a fresh connection that ends after the run.
+#[tokio::test]
+async fn b02_an_answer_that_did_not_come_is_maybe_sent_over_every_client() {
+    for client in Client::all() {
+        for act in [Act::RunThenClose, Act::RunThenReset] {
+            let server = client.serve(|server| server.script([act, act])).await;
+            let api = client.api(&registry_of(&server).await);
+            let failure = bounded(api.send(write("payment"))).await.unwrap_err();
+            assert_eq!((failure.delivery(), failure.attempts()), (Some(Delivery::MaybeSent), 1), "{client:?}, {act:?}");
+            assert_eq!(server.executed("payment"), 1, "{client:?}, {act:?}");
+
+            bounded(api.sees_the_end()).await;
+            bounded(api.send(read("look"))).await.unwrap();
+            assert_eq!((server.executed("look"), server.executed("payment")), (2, 1), "{client:?}, {act:?}");
+            let silent: Vec<_> = server.executions().iter().map(|run| run.query.is_some()).collect();
+            assert_eq!(silent, [false, false, true], "{client:?}, {act:?}: the repeat alone is silent");
+        }
+    }
+}
+
+/// B11: a listener that accepts and closes at once is dialled once an attempt. A pool sends into its new connection, and then it is a race
+/// whether the request or the end is first; a connection of its own is watched before it is used, so there the request never leaves
+/// unless it wins that race.
+#[tokio::test]
+async fn b11_a_connection_closed_at_accept_is_dialled_once_an_attempt_over_every_client() {
+    for client in Client::all() {
+        for act in [ConnectionAct::CloseAtAccept, ConnectionAct::ResetAtAccept] {
+            let server = client.serve(|server| server.at_accept(move |_| act)).await;
+            let api = client.api(&registry_of(&server).await);
+            let failure = bounded(api.send(read("read"))).await.unwrap_err();
+            assert_eq!((failure.attempts(), failure.is_exhausted()), (3, true), "{client:?}, {act:?}: {failure:?}");
+            assert_eq!(server.connections_accepted(), 3, "{client:?}, {act:?}");
+            assert!(
+                matches!(failure.delivery(), Some(Delivery::NeverSent | Delivery::MaybeSent)),
+                "{client:?}, {act:?}"
+            );
+            assert_eq!(server.requests_executed(), 0);
+        }
+    }
+}
+
+/// B15 (b): only a time-out before the connection is made proves that nothing was sent. The other half is in `tls.rs`.
+#[tokio::test]
+async fn b15_a_time_out_after_the_request_was_read_is_maybe_sent_over_every_client() {
+    for client in Client::all() {
+        let script = |request: &RequestContext| if request.number <= 2 { Act::RunThenFreeze } else { Act::Answer };
+        let server = client.serve(|server| server.script(script)).await;
+        let api = client.api_with(&registry_of(&server).await, impatient());
+        let failure = bounded(api.send(write("write"))).await.unwrap_err();
+        assert_eq!((failure.delivery(), failure.attempts()), (Some(Delivery::MaybeSent), 1), "{client:?}");
+        assert!(failure.find::<AttemptTimedOut>().unwrap().handed_over, "{client:?}");
+
+        bounded(api.send(read("read"))).await.unwrap();
+        assert_eq!((server.executed("write"), server.executed("read")), (1, 2), "{client:?}");
+    }
+}
+
+/// B41: a connection whose peer has stopped reading and writing, to an address that has not changed. Giving up a request resets an HTTP/2
+/// stream and leaves the connection open, so it must be the handle that goes.
+#[tokio::test]
+async fn b41_a_frozen_connection_to_an_unchanged_address_is_left_for_a_new_one_over_every_client() {
+    for client in Client::all() {
+        let script = |request: &RequestContext| match (request.connection, request.number_on_connection) {
+            (1, 2..) => Act::FreezeConnectionThenRun { until: Until::Never },
+            _ => Act::Answer,
+        };
+        for second_is_read in [true, false] {
+            let server = client.serve(|server| server.script(script)).await;
+            let registry = registry_of(&server).await;
+            let api = client.api_with(&registry, impatient());
+            bounded(api.send(write("first"))).await.unwrap();
+
+            let row = format!("{client:?}, read: {second_is_read}");
+            if second_is_read {
+                bounded(api.send(read("second"))).await.unwrap();
+                assert_eq!(server.executions()[1].query.as_deref(), Some("silent=true"), "{row}");
+            } else {
+                let failure = bounded(api.send(write("second"))).await.unwrap_err();
+                let proven = (failure.delivery(), failure.is_stale(), failure.attempts());
+                assert_eq!(proven, (Some(Delivery::MaybeSent), true, 1), "{row}");
+            }
+            bounded(api.send(write("third"))).await.unwrap();
+            assert_eq!(server.executed("second"), usize::from(second_is_read), "{row}");
+            assert_eq!(server.executed("third"), 1, "{row}");
+            assert_eq!((server.connections_accepted(), registry.look_ups(NAME)), (2, 2), "{row}");
+        }
+    }
+}
