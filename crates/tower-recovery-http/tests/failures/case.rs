@@ -93,6 +93,21 @@ impl Failure {
         let speaks = self.only.is_none_or(|http| http == column.http);
         speaks && (column.client.has_tls() || !matches!(self.peer, PeerKind::Tls(..)))
     }
+
+    /// What becomes of the call before, where there is one.
+    ///
+    /// A client of HTTP/2 that is still busy with the settings of a new connection may learn of a reset by a write, before it has read what came with
+    /// it: there a call goes before, so that it has nothing to write.
+    pub(crate) fn before(&self, column: &Column) -> Option<Act> {
+        let resets = matches!(self.act, Act::ReadThenReset | Act::RunThenReset | Act::PartialBodyThenReset { .. });
+        let warmed_up = (resets && column.http == Http::Two).then_some(Act::Answer);
+        self.before.or(warmed_up)
+    }
+
+    /// Whether its connection had ended before the call.
+    pub(crate) fn is_ended_before(&self) -> bool {
+        self.before.is_some_and(|before| before != Act::Answer)
+    }
 }
 
 impl Shown {

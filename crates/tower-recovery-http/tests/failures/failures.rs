@@ -55,6 +55,8 @@ pub(crate) fn failures() -> Vec<Failure> { vec![
     http2(broken("2xx, reset `INTERNAL_ERROR` in the middle of the body", 200, in_body(ErrorCode::INTERNAL_ERROR))),
     broken("404, FIN in the middle of the body", 404, Act::PartialBody { sent: 2 }),
     broken("404, RST in the middle of the body", 404, Act::PartialBodyThenReset { sent: 2 }),
+    http2(broken("404, reset `INTERNAL_ERROR` in the middle of the body", 404, in_body(ErrorCode::INTERNAL_ERROR))),
+    http2(broken("404, reset `NO_ERROR` in the middle of the body", 404, in_body(ErrorCode::NO_ERROR))),
 
     stream("reset `REFUSED_STREAM`", Act::RefuseStream),
     Failure { intermediary: Intermediary::Present, ..stream("reset `REFUSED_STREAM`, behind an intermediary", Act::RefuseStream) },
@@ -75,7 +77,9 @@ pub(crate) fn failures() -> Vec<Failure> { vec![
     refusal("425", 425),
     Failure { intermediary: Intermediary::Present, ..refusal("421, behind an intermediary", 421) },
     Failure { intermediary: Intermediary::Present, ..refusal("425, behind an intermediary", 425) },
+    refusal("413, the body unread", 413),
     answer("408", 408),
+    answer("429", 429),
     answer("502", 502),
     answer("503", 503),
     answer("504", 504),

@@ -42,6 +42,10 @@ pub(crate) fn broken(cell: &Cell<'_>) -> Vec<&'static str> {
             failure.body == OwnBody::Whole || is_maybe_sent && !outcome.verdict.is_stale(),
             "a body that fails by itself proves nothing and indicts nobody",
         ),
+        (
+            !failure.is_ended_before() || survives(column, outcome),
+            "an end before the call costs a pool nothing, and a connection nothing but the turn",
+        ),
         (!failure.is_silent || is_maybe_sent && outcome.verdict.is_stale(), "silence proves nothing, and indicts"),
         (
             !is_refused || proven == Some(of_a_refused_stream(failure.intermediary)),
@@ -50,6 +54,10 @@ pub(crate) fn broken(cell: &Cell<'_>) -> Vec<&'static str> {
         (
             !failure.is_race || matches!(proven, Some(Delivery::NeverSent | Delivery::MaybeSent)),
             "what the system decides is never sent, or maybe",
+        ),
+        (
+            !fails_as_an_answer(failure) || proven == Some(Delivery::Answered),
+            "a verdict is final, with half of its body too",
         ),
         (!is_go_away || outcome.is_handed_back || !is_send_side, "a GOAWAY through hyper is no proof"),
     ];
@@ -68,10 +76,24 @@ fn fails_to_connect(failure: &Failure) -> bool {
     }
 }
 
+/// Whether its head is a verdict that refuses nothing.
+fn fails_as_an_answer(failure: &Failure) -> bool {
+    failure.status >= 400
+}
+
 /// A client that is connected by its resolver has no handle yet that could be stale.
 fn is_unconnected(column: &Column, outcome: &Outcome) -> bool {
     let is_stale = !column.client.is_connected_by_the_resolver();
     (outcome.verdict.delivery(), outcome.verdict.is_stale()) == (Some(Delivery::NeverSent), is_stale)
+}
+
+/// The call after the end of its connection: executed on a new one, or handed back.
+fn survives(column: &Column, outcome: &Outcome) -> bool {
+    if column.client.is_connected_by_the_resolver() {
+        outcome.is_handed_back && outcome.connections == 1
+    } else {
+        (outcome.verdict.delivery(), outcome.executed, outcome.connections) == (Some(Delivery::Answered), 1, 2)
+    }
 }
 
 fn of_a_refused_stream(intermediary: Intermediary) -> Delivery {

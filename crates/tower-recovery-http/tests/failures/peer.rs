@@ -49,7 +49,7 @@ impl Peer {
         if column.http == Http::Two {
             server = server.http2();
         }
-        let (before, act, status) = (failure.before, failure.act, failure.status);
+        let (before, act, status) = (failure.before(column), failure.act, failure.status);
         let script = move |request: &RequestContext| match (request.request_id.as_str(), before) {
             (BEFORE, Some(before)) => before,
             _ => act,

@@ -13,13 +13,13 @@ use tokio::{
     time,
 };
 use tower::BoxError;
-use tower_recovery::Verdict;
+use tower_recovery::{Classify, Verdict};
 use tower_recovery_http::CollectedBody;
-use tower_recovery_test::{Act, FaultyServer};
+use tower_recovery_test::{Act, ConnectionAct, FaultyServer};
 
 use crate::{
     case::{Failure, OwnBody, PeerKind},
-    clients::{ATTEMPT, Answered, Column, RequestBody, Stack, Way},
+    clients::{ATTEMPT, Answered, Column, RequestBody, Stack, Way, classifier},
     outcome::Outcome,
     peer::{BEFORE, CALL, Peer},
     seen::{OwnError, seen},
@@ -47,32 +47,31 @@ async fn outcome(failure: &Failure, column: &Column) -> Outcome {
         connect_timeout: if nobody_lets_in(failure) { SHORT } else { ATTEMPT / 2 },
         intermediary: failure.intermediary,
     });
-    if failure.before.is_some() {
-        let server = peer.server().expect("somebody answered the call before");
-        prepare(failure, &stack, server).await;
+    if let Some(before) = failure.before(column) {
+        prepare(before, &stack, peer.server().expect("somebody answers the call before")).await;
     }
     let call = tokio::spawn(stack(request(CALL, body(failure.body).await)));
     let result = finish(failure, peer.server(), call).await;
-    describe(result, peer.server())
+    describe(failure, result, peer.server())
 }
 
 /// Whether the connection itself is what the client waits for.
 fn nobody_lets_in(failure: &Failure) -> bool {
-    let is_frozen = matches!(failure.peer, PeerKind::Tls(tower_recovery_test::ConnectionAct::FreezeAtAccept { .. }, _));
+    let is_frozen = matches!(failure.peer, PeerKind::Tls(ConnectionAct::FreezeAtAccept { .. }, _));
     is_frozen || matches!(failure.peer, PeerKind::BlackHole)
 }
 
 /// The call before, and what becomes of its connection.
-async fn prepare(failure: &Failure, stack: &Stack, server: &FaultyServer) {
+async fn prepare(before: Act, stack: &Stack, server: &FaultyServer) {
     let answered = stack(request(BEFORE, body(OwnBody::Whole).await)).await;
     answered.expect("the call before is answered");
-    match failure.before {
-        None | Some(Act::Answer) => return,
-        Some(Act::AnswerThenTimeOut { .. }) => {
+    match before {
+        Act::Answer => return,
+        Act::AnswerThenTimeOut { .. } => {
             server.thaw();
             server.wait_until_timed_out(1).await;
         }
-        Some(_) => {}
+        _ => {}
     }
     server.wait_until_open(0).await;
     // The end is in the client's socket now. Each turn lets the runtime look at the sockets, and the tasks at what came.
@@ -105,9 +104,13 @@ async fn finish(failure: &Failure, server: Option<&FaultyServer>, call: JoinHand
     result
 }
 
-fn describe(result: Answered, server: Option<&FaultyServer>) -> Outcome {
+fn describe(failure: &Failure, result: Answered, server: Option<&FaultyServer>) -> Outcome {
     let (seen, verdict, is_handed_back) = match result {
-        Ok(response) => (format!("answer {}", response.status().as_u16()), Verdict::answered(), false),
+        Ok(response) => {
+            // The answer goes out as it is: what it said of the handle is told by whoever said so.
+            let verdict = classifier(failure.intermediary).response(&response).unwrap_or(Verdict::answered());
+            (format!("answer {}", response.status().as_u16()), verdict, false)
+        }
         Err(failed) => {
             let refusing = failed.take_response::<Response<CollectedBody>>();
             let seen = match refusing {

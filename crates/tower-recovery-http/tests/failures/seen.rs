@@ -12,58 +12,53 @@ use tower_recovery_http::{ConnectTimedOut, EndedEarly, IncompleteBody};
 #[error("the source of the body failed")]
 pub(crate) struct OwnError;
 
-/// The chain of the errors that have a name, from outside in.
+/// The errors of the chain that say something, from outside in. What merely wraps another one is left out.
 pub(crate) fn seen(failure: &Failure) -> String {
     let Some(cause) = failure.cause() else { return "nothing".to_owned() };
-    let mut links: Vec<String> = sources(cause).filter_map(name).collect();
+    let mut links: Vec<_> = sources(cause).filter_map(said).collect();
+    // An error of the socket's that wraps another one says only that.
+    let last = links.len().saturating_sub(1);
+    links = links
+        .into_iter()
+        .enumerate()
+        .filter(|(at, link)| *at == last || !link.starts_with("io "))
+        .map(|(_, link)| link)
+        .collect();
     links.dedup();
     if links.is_empty() { format!("{cause:?}") } else { links.join(" › ") }
 }
 
-fn name(link: &(dyn Error + 'static)) -> Option<String> {
-    let name = if link.is::<NotReady>() {
-        "not ready".to_owned()
-    } else if link.is::<AttemptTimedOut>() {
-        "attempt timed out".to_owned()
-    } else if link.is::<ConnectTimedOut>() {
-        "connect timed out".to_owned()
-    } else if link.is::<IncompleteBody>() {
-        "incomplete body".to_owned()
-    } else if link.is::<EndedEarly>() {
-        "ended early".to_owned()
-    } else if link.is::<OwnError>() {
-        "body's own error".to_owned()
-    } else if let Some(error) = link.downcast_ref::<legacy::Error>() {
-        // Its text is its kind: "client error (Connect)".
-        let text = error.to_string();
-        let kind = text.trim_start_matches("client error (").trim_end_matches(')');
-        format!("hyper-util {kind}")
-    } else if let Some(error) = link.downcast_ref::<reqwest::Error>() {
-        of_reqwest(error.is_body(), error.is_decode())
-    } else if let Some(error) = link.downcast_ref::<reqwest_0_12::Error>() {
-        of_reqwest(error.is_body(), error.is_decode())
-    } else if let Some(error) = link.downcast_ref::<hyper::Error>() {
-        format!("hyper {}", of_hyper(error))
+fn said(link: &(dyn Error + 'static)) -> Option<String> {
+    let known = [
+        (link.is::<NotReady>(), "not ready"),
+        (link.is::<AttemptTimedOut>(), "attempt timed out"),
+        // reqwest's own has no name, and hyper-util's, which may be faster, is one of the socket's.
+        (link.is::<ConnectTimedOut>() || link.to_string() == "operation timed out" || is_timed_out(link), "timed out"),
+        (link.is::<IncompleteBody>(), "incomplete body"),
+        (link.is::<EndedEarly>(), "ended early"),
+        (link.is::<OwnError>(), "the body's own error"),
+        (link.downcast_ref::<legacy::Error>().is_some_and(legacy::Error::is_connect), "hyper-util connect"),
+    ];
+    if let Some((_, name)) = known.iter().find(|(is, _)| *is) {
+        return Some((*name).to_owned());
+    }
+    if let Some(error) = link.downcast_ref::<hyper::Error>() {
+        of_hyper(error).map(|kind| format!("hyper {kind}"))
     } else if let Some(error) = link.downcast_ref::<h2::Error>() {
-        format!("h2 {}", of_h2(error))
+        Some(of_h2(error))
     } else if let Some(error) = link.downcast_ref::<rustls::Error>() {
-        format!("rustls {}", of_rustls(error))
+        Some(of_rustls(error))
     } else {
-        let error = link.downcast_ref::<io::Error>()?;
-        format!("io {:?}", error.kind())
-    };
-    Some(name)
-}
-
-fn of_reqwest(is_body: bool, is_decode: bool) -> String {
-    match (is_body, is_decode) {
-        (true, _) => "reqwest body".to_owned(),
-        (_, true) => "reqwest decode".to_owned(),
-        _ => "reqwest".to_owned(),
+        link.downcast_ref::<io::Error>().map(|error| format!("io {:?}", error.kind()))
     }
 }
 
-fn of_hyper(error: &hyper::Error) -> String {
+fn is_timed_out(link: &(dyn Error + 'static)) -> bool {
+    link.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::TimedOut)
+}
+
+/// What is more than a name for where it happened.
+fn of_hyper(error: &hyper::Error) -> Option<&'static str> {
     let kinds = [
         (error.is_canceled(), "canceled"),
         (error.is_closed(), "closed"),
@@ -72,34 +67,35 @@ fn of_hyper(error: &hyper::Error) -> String {
         (error.is_timeout(), "timeout"),
         (error.is_user(), "user"),
     ];
-    let known = kinds.iter().find(|(is, _)| *is).map(|(_, name)| (*name).to_owned());
-    known.unwrap_or_else(|| error.to_string())
+    kinds.into_iter().find(|(is, _)| *is).map(|(_, name)| name)
 }
 
 fn of_h2(error: &h2::Error) -> String {
     let by = if error.is_remote() { "remote" } else { "local" };
-    let reason = error.reason().map_or_else(String::new, |reason| format!("{reason:?}, "));
+    let reason = error.reason().map_or_else(String::new, |reason| format!(" {reason:?}"));
     if error.is_reset() {
-        format!("reset ({reason}{by})")
+        format!("h2 reset{reason} ({by})")
     } else if error.is_go_away() {
-        format!("GOAWAY ({reason}{by})")
+        format!("h2 GOAWAY{reason} ({by})")
     } else if let Some(error) = error.get_io() {
         format!("io {:?}", error.kind())
     } else {
-        error.to_string()
+        format!("h2 {error}")
     }
 }
 
 fn of_rustls(error: &rustls::Error) -> String {
     match error {
         rustls::Error::InvalidCertificate(error) => match error {
-            CertificateError::Expired | CertificateError::ExpiredContext { .. } => "certificate expired".to_owned(),
-            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-                "certificate of another name".to_owned()
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+                "rustls: certificate expired".to_owned()
             }
-            CertificateError::UnknownIssuer => "certificate of an unknown issuer".to_owned(),
-            other => format!("certificate {other:?}"),
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                "rustls: certificate of another name".to_owned()
+            }
+            CertificateError::UnknownIssuer => "rustls: certificate of an unknown issuer".to_owned(),
+            other => format!("rustls: certificate {other:?}"),
         },
-        other => format!("{other:?}"),
+        other => format!("rustls: {other:?}"),
     }
 }

@@ -6,7 +6,7 @@ use tower_recovery::Delivery;
 
 use crate::{
     case::{Failure, Group},
-    clients::{Column, columns},
+    clients::{Column, Http, columns},
     outcome::{Cell, Outcome},
 };
 
@@ -58,31 +58,40 @@ fn details(text: &mut String, cells: &[Cell<'_>]) {
         write!(text, "\n## {title}\n\n| failure | client | seen | proves | executed |\n|---|---|---|---|---|\n")
             .expect("a string takes all");
         for failure in rows(&cells) {
+            let cells: Vec<_> = cells.iter().filter(|cell| std::ptr::eq(cell.failure, failure)).collect();
+            let all: Vec<_> = cells.iter().map(|cell| cell.column).collect();
             let mut lines: Vec<(Vec<Column>, String)> = Vec::new();
-            for cell in cells.iter().filter(|cell| std::ptr::eq(cell.failure, failure)) {
+            for cell in cells {
                 let told = told(cell);
                 match lines.iter_mut().find(|(_, line)| *line == told) {
-                    Some((columns, _)) => columns.push(cell.column),
+                    Some((some, _)) => some.push(cell.column),
                     None => lines.push((vec![cell.column], told)),
                 }
             }
-            for (columns, told) in lines {
-                writeln!(text, "| {} | {} | {told} |", failure.name, clients(&columns)).expect("a string takes all");
+            for (some, told) in lines {
+                writeln!(text, "| {} | {} | {told} |", failure.name, clients(&some, &all)).expect("a string takes all");
             }
         }
     }
 }
 
-/// A client over both protocols goes by its name alone.
-fn clients(columns: &[Column]) -> String {
-    let is_over_both = |name| columns.iter().filter(|column| column.client.name() == name).count() == 2;
-    let mut names: Vec<_> = columns
-        .iter()
-        .map(|column| {
-            let name = column.client.name();
-            if is_over_both(name) { name.to_owned() } else { column.to_string() }
-        })
-        .collect();
+/// In short: all of the row, all of a protocol, a client over both protocols by its name alone.
+fn clients(some: &[Column], all: &[Column]) -> String {
+    if some.len() == all.len() {
+        return "all".to_owned();
+    }
+    for http in [Http::One, Http::Two] {
+        let count = |columns: &[Column]| columns.iter().filter(|column| column.http == http).count();
+        if count(some) == some.len() && count(some) == count(all) {
+            return format!("all over {http}");
+        }
+    }
+    let is_over_both = |name| some.iter().filter(|column| column.client.name() == name).count() == 2;
+    let name = |column: &Column| {
+        let name = column.client.name();
+        if is_over_both(name) { name.to_owned() } else { column.to_string() }
+    };
+    let mut names: Vec<_> = some.iter().map(name).collect();
     names.dedup();
     names.join(", ")
 }

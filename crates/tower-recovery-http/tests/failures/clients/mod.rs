@@ -59,6 +59,15 @@ pub(crate) enum Http {
     Two,
 }
 
+impl fmt::Display for Http {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::One => "HTTP/1",
+            Self::Two => "HTTP/2",
+        })
+    }
+}
+
 /// A client and what it speaks.
 #[derive(Clone, Copy)]
 pub(crate) struct Column {
@@ -68,11 +77,7 @@ pub(crate) struct Column {
 
 impl fmt::Display for Column {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let version = match self.http {
-            Http::One => 1,
-            Http::Two => 2,
-        };
-        write!(formatter, "{} HTTP/{version}", self.client.name())
+        write!(formatter, "{} {}", self.client.name(), self.http)
     }
 }
 
@@ -97,11 +102,15 @@ where
 {
     let stack = ServiceBuilder::new()
         .layer(ReresolveLayer::new(HandleCache::new(handles, ())))
-        .layer(ClassifyLayer::new(HttpClassifier::new().behind(way.intermediary)))
+        .layer(ClassifyLayer::new(classifier(way.intermediary)))
         .layer(AttemptTimeoutLayer::new(ATTEMPT))
         .layer(CollectLayer::new(1 << 20))
         .service(Dispatch);
     Box::new(move |request| stack.clone().oneshot(sent(request)).boxed())
+}
+
+pub(crate) fn classifier(intermediary: Intermediary) -> HttpClassifier {
+    HttpClassifier::new().behind(intermediary)
 }
 
 /// The registry: it knows one instance.
