@@ -10,6 +10,8 @@
 //! No feature is on until it is asked for. HTTP/2 and TLS of reqwest are features of your dependency on it; enable `http2` and `rustls` here, too, so that their
 //! errors are told apart: without, a refused HTTP/2 stream is maybe sent, and a bad certificate is not known to stay bad.
 //!
+//! The [`guide`] has what every client shows of every failure.
+//!
 //! # Examples
 //!
 //! The recommended stack, over a registry that knows one instance:
@@ -52,6 +54,7 @@ mod classifier;
 pub mod collect;
 pub mod connection;
 mod front_door;
+pub mod guide;
 mod origin;
 mod origin_handle;
 pub mod replay;

@@ -37,12 +37,14 @@ fn proof(link: &(dyn Error + 'static), peer: Intermediary) -> Option<Verdict> {
 
 /// A head came. What ended its body says whether the handle is to blame, and nothing else: the peer had the request.
 fn of_incomplete_body(incomplete: &IncompleteBody, peer: Intermediary) -> Verdict {
-    if incomplete.status.is_success() {
-        let cause = verdict(incomplete.source.as_ref(), peer);
-        let is_alive = cause.delivery().is_some() && !cause.is_stale();
-        return if is_alive { Verdict::maybe_sent() } else { Verdict::maybe_sent().stale() };
-    }
-    peer.verdict_of_status(incomplete.status).unwrap_or(Verdict::answered()).stale()
+    let cause = verdict(incomplete.source.as_ref(), peer);
+    let is_alive = cause.delivery().is_some() && !cause.is_stale();
+    let of_the_head = if incomplete.status.is_success() {
+        Verdict::maybe_sent()
+    } else {
+        peer.verdict_of_status(incomplete.status).unwrap_or(Verdict::answered())
+    };
+    if is_alive { of_the_head } else { of_the_head.stale() }
 }
 
 /// An error of a transport's that says nothing of its place: it may have executed.

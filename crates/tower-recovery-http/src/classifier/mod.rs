@@ -28,6 +28,7 @@ pub use self::{answer_rule::AnswerRule, intermediary::Intermediary};
 /// | the client itself refuses the request: a builder's error of reqwest | never sent, and permanent |
 /// | hyper-util itself refuses the request, without a source | maybe sent |
 /// | a 2xx head whose body is short | maybe sent; indicts the handle where the transport did |
+/// | any other head whose body is short | what the status proves; indicts the handle where the transport did |
 /// | status 421 (RFC 9110 §15.5.20) | refused; indicts the handle, since another connection is asked for |
 /// | status 425 (RFC 8470 §5.2) | refused |
 /// | 421 and 425 behind an [`Intermediary`] | answered; 421 indicts the handle |

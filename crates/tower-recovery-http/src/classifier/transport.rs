@@ -32,6 +32,10 @@ fn http2_verdict(link: &(dyn Error + 'static), peer: Intermediary) -> Option<Ver
     Some(if error.is_reset() && error.is_remote() {
         // The connection lives on, so its handle stays.
         if reason == Some(h2::Reason::REFUSED_STREAM) { peer.refusal() } else { Verdict::maybe_sent() }
+    } else if error.is_reset() && !error.is_library() {
+        // hyper itself gave the stream up, because the request's own body failed: it says no more of that over HTTP/2. As with any such failure,
+        // the handle did nothing wrong.
+        Verdict::maybe_sent()
     } else if error.is_go_away() && reason == Some(h2::Reason::ENHANCE_YOUR_CALM) {
         // Not stale: the first repeat on a new handle goes at once, which is not what calms anybody.
         Verdict::maybe_sent()
