@@ -117,8 +117,9 @@ pub(crate) fn failure(status: Status) -> Failure {
     Failure::recover(status.into())
 }
 
+/// B20 (a): nobody listens. The code would be UNAVAILABLE.
 #[tokio::test]
-async fn a_write_that_meets_a_refused_connection_is_done_once_by_the_next_instance() {
+async fn b20_a_write_that_meets_a_refused_connection_is_done_once_by_the_next_instance() {
     let (dead, alive) = (Refusing::new(), GreeterInstance::answering().await);
     let registry = Registry::naming([collected(dead.address()), collected(alive.address())]);
 
@@ -129,8 +130,9 @@ async fn a_write_that_meets_a_refused_connection_is_done_once_by_the_next_instan
     assert_eq!(registry.lookups(), 2, "the first, and one re-resolve");
 }
 
+/// B20 (b): the server executes and is gone. The code would be the same.
 #[tokio::test]
-async fn a_write_that_a_server_has_executed_is_never_sent_again() {
+async fn b20_a_write_that_a_server_has_executed_is_never_sent_again() {
     let (dying, alive) = (GreeterInstance::hanging_up().await, GreeterInstance::answering().await);
     let registry = Registry::naming([collected(dying.address()), collected(alive.address())]);
 
@@ -140,6 +142,25 @@ async fn a_write_that_a_server_has_executed_is_never_sent_again() {
     assert_eq!((failure.delivery(), failure.attempts()), (Some(Delivery::MaybeSent), 1));
     assert_eq!(dying.executed(), ["greet once"]);
     assert!(alive.executed().is_empty());
+}
+
+/// B20 (c): the server itself says UNAVAILABLE, without a message. An answer, whatever its code, and it comes out as it is.
+#[tokio::test]
+async fn b20_a_status_that_the_server_gives_is_an_answer_and_nothing_is_sent_again() {
+    let (unavailable, other) = (GreeterInstance::unavailable().await, GreeterInstance::answering().await);
+    let registry = Registry::naming([collected(unavailable.address()), collected(other.address())]);
+    let mut client = client(erase(stack(&registry)));
+
+    let write = client.greet(greeting("once")).await.unwrap_err();
+    let read = client.look(greeting("once")).await.unwrap_err();
+
+    for status in [write, read] {
+        assert_eq!((status.code(), status.message()), (Code::Unavailable, "not now"));
+        assert!(status.source().is_none(), "it was received, and not made of an error");
+    }
+    assert_eq!(unavailable.executed(), ["greet once", "look once"]);
+    assert!(other.executed().is_empty());
+    assert_eq!(registry.lookups(), 1);
 }
 
 #[tokio::test]

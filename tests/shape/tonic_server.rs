@@ -35,15 +35,20 @@ type Log = Arc<Mutex<Vec<String>>>;
 
 impl GreeterInstance {
     pub(crate) async fn answering() -> Self {
-        Self::start(false).await
+        Self::start(Manner::Answers).await
     }
 
     /// Executes a call, and hangs up.
     pub(crate) async fn hanging_up() -> Self {
-        Self::start(true).await
+        Self::start(Manner::HangsUp).await
     }
 
-    async fn start(hangs_up: bool) -> Self {
+    /// Executes a call, and answers that it is unavailable, in trailers alone.
+    pub(crate) async fn unavailable() -> Self {
+        Self::start(Manner::IsUnavailable).await
+    }
+
+    async fn start(manner: Manner) -> Self {
         let (log, last_may_go) = (Log::default(), Arc::new(Notify::new()));
         let (executed, gate) = (Arc::clone(&log), Arc::clone(&last_may_go));
         let server = Server::start(move |stream| {
@@ -51,7 +56,8 @@ impl GreeterInstance {
             let greeter = Executing {
                 log: Arc::clone(&executed),
                 last_may_go: Arc::clone(&gate),
-                hang_up: hangs_up.then(|| Arc::clone(&hang_up)),
+                manner,
+                hang_up: Arc::clone(&hang_up),
             };
             async move {
                 let greeter = TowerToHyperService::new(GreeterServer::new(greeter));
@@ -81,19 +87,31 @@ impl GreeterInstance {
 struct Executing {
     log: Log,
     last_may_go: Arc<Notify>,
-    /// Closes the connection, if that is what it does.
-    hang_up: Option<Arc<Notify>>,
+    manner: Manner,
+    /// Closes the connection.
+    hang_up: Arc<Notify>,
+}
+
+/// What follows an execution.
+#[derive(Clone, Copy)]
+enum Manner {
+    Answers,
+    HangsUp,
+    IsUnavailable,
 }
 
 impl Executing {
-    async fn execute(&self, method: &str, request: Request<Greeting>) -> Reply {
+    async fn execute(&self, method: &str, request: Request<Greeting>) -> Result<Reply, Status> {
         let Greeting { name } = request.into_inner();
         self.log.lock().expect("no test panics with it").push(format!("{method} {name}"));
-        if let Some(hang_up) = &self.hang_up {
-            hang_up.notify_one();
-            pending::<()>().await;
+        match self.manner {
+            Manner::Answers => Ok(Reply { text: format!("hello {name}") }),
+            Manner::HangsUp => {
+                self.hang_up.notify_one();
+                pending().await
+            }
+            Manner::IsUnavailable => Err(Status::unavailable("not now")),
         }
-        Reply { text: format!("hello {name}") }
     }
 }
 
@@ -102,15 +120,15 @@ impl Greeter for Executing {
     type WatchStream = BoxStream<'static, Result<Reply, Status>>;
 
     async fn greet(&self, request: Request<Greeting>) -> Result<Response<Reply>, Status> {
-        Ok(Response::new(self.execute("greet", request).await))
+        self.execute("greet", request).await.map(Response::new)
     }
 
     async fn look(&self, request: Request<Greeting>) -> Result<Response<Reply>, Status> {
-        Ok(Response::new(self.execute("look", request).await))
+        self.execute("look", request).await.map(Response::new)
     }
 
     async fn watch(&self, request: Request<Greeting>) -> Result<Response<Self::WatchStream>, Status> {
-        let first = self.execute("watch", request).await;
+        let first = self.execute("watch", request).await?;
         let last_may_go = Arc::clone(&self.last_may_go);
         let last = stream::once(async move {
             last_may_go.notified().await;

@@ -2,8 +2,9 @@
 
 mod support;
 
-use http::{Request, StatusCode};
-use http_body_util::Full;
+use std::time::Duration;
+
+use http::StatusCode;
 use tower_recovery::Delivery;
 use tower_recovery_http::Origin;
 use tower_recovery_test::{
@@ -12,7 +13,7 @@ use tower_recovery_test::{
     faulty::{RequestContext, Until},
 };
 
-use self::support::{Client, NAME, bounded, read, registry_of, write};
+use self::support::{Api, Client, NAME, bounded, read, registry_of, write};
 
 /// The server's answer to a first request, to the last byte.
 const ANSWER: &str = "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ndone";
@@ -107,7 +108,7 @@ async fn b14_a_goodbye_that_crosses_the_request_is_taken_for_its_answer() {
 }
 
 /// So many idle connections, to which the server says goodbye at the next thaw.
-async fn idle(client: Client, number: usize) -> (FaultyServer, support::Api, CuttingProxy) {
+async fn idle(client: Client, number: usize) -> (FaultyServer, Api, CuttingProxy) {
     let first_ones = move |request: &RequestContext| match request.connection <= number {
         true => Act::AnswerThenTimeOut { idle: Until::Thaw },
         false => Act::Answer,
@@ -131,9 +132,8 @@ async fn idle(client: Client, number: usize) -> (FaultyServer, support::Api, Cut
 /// repeat of a read is not silent.
 #[tokio::test]
 async fn b04_a_request_to_a_connection_that_has_ended_is_handed_back_and_done_once() {
-    let goodbye = Act::AnswerThenTimeOut { idle: Until::Elapsed(std::time::Duration::ZERO) };
-    let connections = Client::all().filter(|client| matches!(client, Client::Connection(_)));
-    for client in connections {
+    let goodbye = Act::AnswerThenTimeOut { idle: Until::Elapsed(Duration::ZERO) };
+    for client in Client::all().filter(|client| matches!(client, Client::Connection(_))) {
         // Over HTTP/2 the second is a GOAWAY, and then the close.
         for act in [Act::AnswerThenClose, goodbye] {
             for second in [write("second"), read("second")] {
@@ -144,7 +144,6 @@ async fn b04_a_request_to_a_connection_that_has_ended_is_handed_back_and_done_on
                 bounded(api.send(write("first"))).await.unwrap();
                 bounded(api.sees_the_end()).await;
 
-                let second: Request<Full<_>> = second;
                 bounded(api.send(second)).await.unwrap();
                 assert_eq!((server.executed("second"), server.requests_read()), (1, 2), "{row}");
                 assert_eq!((server.connections_accepted(), registry.look_ups(NAME)), (2, 2), "{row}");

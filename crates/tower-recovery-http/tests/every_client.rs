@@ -39,9 +39,8 @@ async fn b02_an_answer_that_did_not_come_is_maybe_sent_over_every_client() {
     }
 }
 
-/// B11: a listener that accepts and closes at once is dialled once an attempt. A pool sends into its new connection, and then it is a race
-/// whether the request or the end is first; a connection of its own is watched before it is used, so there the request never leaves
-/// unless it wins that race.
+/// B11: a listener that accepts and closes at once is dialled once an attempt. A pool sends at once into what it has connected; a handle of one
+/// connection asks first whether it lives. Whether that sees the end in time, or the request is first, is a race that no side can decide.
 #[tokio::test]
 async fn b11_a_connection_closed_at_accept_is_dialled_once_an_attempt_over_every_client() {
     for client in Client::all() {

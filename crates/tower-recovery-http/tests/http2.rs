@@ -22,8 +22,8 @@ use self::support::{Client, NAME, Settings, bounded, read, registry_of, request,
 /// The pause before the n-th repeat is at least half of n of these, and at most the whole.
 const STEP: Duration = Duration::from_millis(100);
 
-fn patient() -> Settings {
-    Settings { backoff: LinearBackoff::new(STEP, 10 * STEP), ..Settings::default() }
+fn patient(step: Duration) -> Settings {
+    Settings { backoff: LinearBackoff::new(step, 10 * step), ..Settings::default() }
 }
 
 /// The moments at which the heads of requests came in.
@@ -90,7 +90,7 @@ async fn b08_streams_above_the_limit_are_refused_and_each_is_done_once_after_a_p
             })
             .await;
         server.freeze();
-        let api = client.api_with(&registry_of(&server).await, patient());
+        let api = client.api_with(&registry_of(&server).await, patient(STEP));
         let ids = ["1", "2", "3", "4", "5", "6"];
         let calls: Vec<_> = ids.map(|id| tokio::spawn(api.send(write(id)))).into();
         bounded(server.wait_until_held(2)).await;
@@ -122,7 +122,7 @@ async fn b09_a_peer_that_refuses_for_ever_is_asked_three_times_with_growing_paus
             let (arrivals, script) = always(Act::RefuseStream);
             let server = client.serve(|server| server.script(script)).await;
             let registry = registry_of(&server).await;
-            let api = client.api_with(&registry, patient());
+            let api = client.api_with(&registry, patient(STEP));
             let failure = bounded(api.send(request(method, path, "refused"))).await.unwrap_err();
 
             assert_eq!((failure.delivery(), failure.attempts()), (Some(Delivery::Refused), 3), "{client:?}");
@@ -138,25 +138,28 @@ async fn b09_a_peer_that_refuses_for_ever_is_asked_three_times_with_growing_paus
 }
 
 /// B09, with `GOAWAY` and `ENHANCE_YOUR_CALM` instead. Through hyper that proves nothing, so a write is not repeated, against the entry's
-/// word; a read is, and calmly.
+/// word; a read is, and calmly. A handle of one connection finds out in its second attempt, before it sends, that the connection has gone.
 #[tokio::test]
 async fn b09_a_peer_that_asks_for_calm_gets_it() {
+    // More than the pause that any look-up of a new handle keeps: one that is found at once is no reason to hurry.
+    let step = Duration::from_secs(1);
     let calm = GoAway::new(LastStream::BelowThis).code(ErrorCode::ENHANCE_YOUR_CALM);
     for client in Client::HTTP2 {
         let (arrivals, script) = always(Act::ReadThenGoAway(calm));
         let server = client.serve(|server| server.script(script)).await;
-        let api = client.api_with(&registry_of(&server).await, patient());
-        let failure = bounded(api.send(write("write"))).await.unwrap_err();
+        let registry = registry_of(&server).await;
+        let failure = bounded(client.api(&registry).send(write("write"))).await.unwrap_err();
         assert_eq!((failure.delivery(), failure.attempts()), (Some(Delivery::MaybeSent), 1), "{client:?}");
         assert_eq!(server.requests_read(), 1, "{client:?}");
 
-        bounded(api.sees_the_end()).await;
         arrivals.lock().expect("no holder panics").clear();
+        let api = client.api_with(&registry, patient(step));
         let failure = bounded(api.send(read("read"))).await.unwrap_err();
         assert_eq!((failure.attempts(), failure.is_exhausted()), (3, true), "{client:?}");
         assert_eq!(failure.delivery(), Some(Delivery::MaybeSent), "{client:?}");
         let pauses = pauses(&arrivals);
-        assert!(pauses.len() <= 2 && pauses.iter().all(|pause| *pause >= STEP / 2), "{client:?}: {pauses:?}");
+        assert_eq!(pauses.len(), if client == Client::HTTP2[0] { 2 } else { 1 }, "{client:?}");
+        assert!(pauses[0] >= step / 2 && pauses[1..].iter().all(|pause| *pause >= step), "{client:?}: {pauses:?}");
         assert_eq!(server.requests_executed(), 0, "{client:?}");
     }
 }

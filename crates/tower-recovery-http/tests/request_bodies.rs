@@ -12,13 +12,15 @@ use futures_util::stream;
 use http::{Method, Request, Response};
 use http_body::{Body, Frame};
 use http_body_util::{BodyExt, StreamBody, combinators::UnsyncBoxBody};
+use tokio::task::yield_now;
 use tower::{ServiceBuilder, ServiceExt};
 use tower_recovery::{
     AttemptTimeoutLayer, CallTiming, ClassifyLayer, Delivery, Dispatch, GiveUp, HandleCache, ReadOnlyRetryLayer,
-    ReresolveLayer,
+    ReresolveLayer, Resolved,
 };
 use tower_recovery_http::{
-    CollectLayer, ConnectLayer, HttpClassifier, HttpRules, Protocol, ReadRoutes, ReplayableBody, SentOnce, Transport,
+    CollectLayer, ConnectLayer, ConnectionHandle, HttpClassifier, HttpRules, Protocol, ReadRoutes, ReplayableBody,
+    SentOnce, Transport,
 };
 use tower_recovery_test::{
     Act, CuttingProxy, FaultyServer, Registry,
@@ -118,7 +120,7 @@ async fn a_streamed_write_that_is_handed_back_is_done_once_on_the_next_connectio
         let connections = Arc::new(Mutex::new(Vec::new()));
         let opened = Arc::clone(&connections);
         let handles = ServiceBuilder::new()
-            .map_response(move |found: tower_recovery::Resolved<tower_recovery_http::ConnectionHandle<Flowing>>| {
+            .map_response(move |found: Resolved<ConnectionHandle<Flowing>>| {
                 opened.lock().expect("no holder panics").push(found.handle.clone());
                 found
             })
@@ -139,7 +141,7 @@ async fn a_streamed_write_that_is_handed_back_is_done_once_on_the_next_connectio
         let first = connections.lock().unwrap()[0].clone();
         bounded(async {
             while first.clone().ready().await.is_ok() {
-                tokio::task::yield_now().await;
+                yield_now().await;
             }
         })
         .await;
