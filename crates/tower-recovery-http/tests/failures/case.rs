@@ -18,8 +18,10 @@ pub(crate) struct Failure {
     pub(crate) status: u16,
     pub(crate) body: OwnBody,
     pub(crate) intermediary: Intermediary,
-    /// Whether the call ends by nothing but the time-out of its attempt.
-    pub(crate) is_silent: bool,
+    /// Where the client waits until its time is over, if nothing else ends the call.
+    pub(crate) silence: Option<Silence>,
+    /// Whether the client has looked before the end of its connection, and sends after it.
+    pub(crate) is_late: bool,
     /// Whether the system decides what the client sees first: the verdict is one of these two.
     pub(crate) is_race: bool,
 }
@@ -47,10 +49,21 @@ pub(crate) enum PeerKind {
     UnknownName,
     /// A listener that lets nobody in: `SYN` is not answered.
     BlackHole,
+    /// A server that answers a request with what is not HTTP.
+    Garbage,
     /// A server without TLS that does this to a connection.
     Plain(ConnectionAct),
     /// A server that does this to a connection and shows this certificate.
     Tls(ConnectionAct, Shown),
+}
+
+/// Where a client waits for nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Silence {
+    Connecting,
+    /// The server has the request and holds it.
+    Held,
+    Executed,
 }
 
 /// A certificate.
@@ -84,14 +97,17 @@ impl Failure {
         status: 200,
         body: OwnBody::Whole,
         intermediary: Intermediary::Absent,
-        is_silent: false,
+        silence: None,
+        is_late: false,
         is_race: false,
     };
 
     /// Whether this client has a cell in the row.
     pub(crate) fn concerns(&self, column: &Column) -> bool {
         let speaks = self.only.is_none_or(|http| http == column.http);
-        speaks && (column.client.has_tls() || !matches!(self.peer, PeerKind::Tls(..)))
+        // A pool looks by itself, and nobody can come between.
+        let may_be_late = !self.is_late || column.client.is_connected_by_the_resolver();
+        speaks && may_be_late && (column.client.has_tls() || !matches!(self.peer, PeerKind::Tls(..)))
     }
 
     /// What becomes of the call before, where there is one.

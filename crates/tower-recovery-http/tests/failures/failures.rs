@@ -8,7 +8,7 @@ use tower_recovery_test::{
 };
 
 use crate::{
-    case::{Failure, Group, OwnBody, PeerKind, Shown},
+    case::{Failure, Group, OwnBody, PeerKind, Shown, Silence},
     clients::Http,
 };
 
@@ -20,6 +20,7 @@ pub(crate) fn failures() -> Vec<Failure> { vec![
     connecting("connection refused", PeerKind::Nobody),
     connecting("name that nobody knows", PeerKind::UnknownName),
     connecting("`SYN` without an answer, until the connect time-out", PeerKind::BlackHole),
+    Failure { silence: Some(Silence::Connecting), ..connecting("`SYN` without an answer, and a connect time-out that is too long", PeerKind::BlackHole) },
     Failure { is_race: true, ..connecting("closed at accept", PeerKind::Plain(ConnectionAct::CloseAtAccept)) },
     Failure { is_race: true, ..connecting("reset at accept", PeerKind::Plain(ConnectionAct::ResetAtAccept)) },
 
@@ -32,6 +33,7 @@ pub(crate) fn failures() -> Vec<Failure> { vec![
     tls("handshake frozen, until the connect time-out", ConnectionAct::FreezeAtAccept { until: Until::Never }, Shown::Good),
 
     reused("FIN on the idle connection, before the call", Act::AnswerThenClose, Act::Answer),
+    Failure { is_late: true, ..reused("FIN on the idle connection, after it was found ready", Act::AnswerThenClose, Act::Answer) },
     Failure { only: Some(Http::One), ..reused("unsolicited 408 on the idle connection, before the call", TIMED_OUT, Act::Answer) },
     Failure { only: Some(Http::Two), ..reused("GOAWAY on the idle connection, before the call", TIMED_OUT, Act::Answer) },
     reused("FIN on the reused connection, the request read", Act::Answer, Act::ReadThenClose),
@@ -42,9 +44,10 @@ pub(crate) fn failures() -> Vec<Failure> { vec![
     unanswered("FIN, the request executed", Act::RunThenClose),
     unanswered("RST, the request executed", Act::RunThenReset),
     unanswered("FIN in the middle of the head", Act::PartialHead),
-    silent("slow head, until the attempt's time-out", Act::RunThenFreeze),
-    silent("connection frozen, the request executed", Act::RunThenFreezeConnection { until: Until::Thaw }),
-    silent("server frozen, the request executed after the client has gone", Act::FreezeThenRun),
+    Failure { only: Some(Http::One), peer: PeerKind::Garbage, ..unanswered("an answer that is not HTTP", Act::Answer) },
+    silent("slow head, until the attempt's time-out", Silence::Executed, Act::RunThenFreeze),
+    silent("connection frozen, the request executed", Silence::Executed, Act::RunThenFreezeConnection { until: Until::Thaw }),
+    silent("server frozen, the request executed after the client has gone", Silence::Held, Act::FreezeThenRun),
 
     broken("2xx head, then FIN", 200, Act::PartialBody { sent: 0 }),
     broken("2xx head, then RST", 200, Act::PartialBodyThenReset { sent: 0 }),
@@ -106,8 +109,8 @@ fn unanswered(name: &'static str, act: Act) -> Failure {
     Failure { group: Group::Unanswered, name, act, ..NONE }
 }
 
-fn silent(name: &'static str, act: Act) -> Failure {
-    Failure { is_silent: true, ..unanswered(name, act) }
+fn silent(name: &'static str, silence: Silence, act: Act) -> Failure {
+    Failure { silence: Some(silence), ..unanswered(name, act) }
 }
 
 fn broken(name: &'static str, status: u16, act: Act) -> Failure {

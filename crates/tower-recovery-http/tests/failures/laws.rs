@@ -5,7 +5,7 @@ use tower_recovery_http::Intermediary;
 use tower_recovery_test::{Act, ConnectionAct};
 
 use crate::{
-    case::{Failure, OwnBody, PeerKind},
+    case::{Failure, OwnBody, PeerKind, Silence},
     clients::{Column, Http},
     outcome::{Cell, Outcome},
 };
@@ -46,7 +46,14 @@ pub(crate) fn broken(cell: &Cell<'_>) -> Vec<&'static str> {
             !failure.is_ended_before() || survives(column, outcome),
             "an end before the call costs a pool nothing, and a connection nothing but the turn",
         ),
-        (!failure.is_silent || is_maybe_sent && outcome.verdict.is_stale(), "silence proves nothing, and indicts"),
+        (
+            failure.silence.is_none_or(|silence| proves_nothing(silence, column, outcome)),
+            "silence proves nothing, and indicts",
+        ),
+        (
+            !failure.is_late || proven == Some(Delivery::NeverSent) && outcome.is_handed_back,
+            "what hyper did not take is handed back",
+        ),
         (
             !is_refused || proven == Some(of_a_refused_stream(failure.intermediary)),
             "a refused stream is refused by a direct peer, and proves nothing behind an intermediary",
@@ -70,8 +77,10 @@ fn shows_a_bad_certificate(failure: &Failure) -> bool {
 
 fn fails_to_connect(failure: &Failure) -> bool {
     match failure.peer {
-        PeerKind::Nobody | PeerKind::UnknownName | PeerKind::BlackHole => true,
-        PeerKind::Plain(_) => false,
+        PeerKind::Nobody | PeerKind::UnknownName => true,
+        // By the attempt's time-out nobody knows how far it came.
+        PeerKind::BlackHole => failure.silence.is_none(),
+        PeerKind::Plain(_) | PeerKind::Garbage => false,
         PeerKind::Tls(act, shown) => act != ConnectionAct::Serve || !shown.is_good(),
     }
 }
@@ -85,6 +94,16 @@ fn fails_as_an_answer(failure: &Failure) -> bool {
 fn is_unconnected(column: &Column, outcome: &Outcome) -> bool {
     let is_stale = !column.client.is_connected_by_the_resolver();
     (outcome.verdict.delivery(), outcome.verdict.is_stale()) == (Some(Delivery::NeverSent), is_stale)
+}
+
+/// A connection that the resolver makes is bounded with the resolving, and there nothing was sent.
+fn proves_nothing(silence: Silence, column: &Column, outcome: &Outcome) -> bool {
+    let proven = (outcome.verdict.delivery(), outcome.verdict.is_stale());
+    if silence == Silence::Connecting && column.client.is_connected_by_the_resolver() {
+        proven == (Some(Delivery::NeverSent), false)
+    } else {
+        proven == (Some(Delivery::MaybeSent), true)
+    }
 }
 
 /// The call after the end of its connection: executed on a new one, or handed back.

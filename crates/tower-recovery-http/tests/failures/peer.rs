@@ -5,6 +5,10 @@ use std::{io, net::SocketAddr, time::Duration};
 use bytes::Bytes;
 use http::Response;
 use socket2::{Domain, Socket, Type};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+};
 use tower_recovery_test::{
     FaultyServer,
     faulty::{CertificateAuthority, RefusedAddress, RequestContext},
@@ -21,6 +25,7 @@ pub(crate) enum Peer {
     Nobody(RefusedAddress),
     UnknownName,
     BlackHole(BlackHole),
+    Garbage(SocketAddr),
 }
 
 impl Peer {
@@ -34,6 +39,7 @@ impl Peer {
             }
             PeerKind::UnknownName => return (Self::UnknownName, None),
             PeerKind::BlackHole => return (Self::BlackHole(BlackHole::new().expect("a port is free")), None),
+            PeerKind::Garbage => return (Self::Garbage(garbage().await.expect("a port is free")), None),
             PeerKind::Plain(act) => server = server.at_accept(move |_| act),
             PeerKind::Tls(act, shown) => {
                 let authority = CertificateAuthority::new();
@@ -69,7 +75,7 @@ impl Peer {
             Self::Nobody(nobody) => nobody.origin(),
             // Longer than a label of a name may be: no resolver needs to ask anybody.
             Self::UnknownName => format!("http://{}.invalid", "x".repeat(64)),
-            Self::BlackHole(hole) => format!("http://{}", hole.address),
+            Self::BlackHole(BlackHole { address, .. }) | Self::Garbage(address) => format!("http://{address}"),
         }
     }
 
@@ -86,6 +92,23 @@ pub(crate) const BEFORE: &str = "before";
 
 /// The id of the call that a cell is about.
 pub(crate) const CALL: &str = "call";
+
+/// Answers one request of HTTP/1 with what is not HTTP, when its head has come.
+async fn garbage() -> io::Result<SocketAddr> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+    let address = listener.local_addr()?;
+    tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await?;
+        let mut read = Vec::new();
+        while !read.windows(4).any(|end| end == b"\r\n\r\n") {
+            socket.read_buf(&mut read).await?;
+        }
+        socket.write_all(b"this is not HTTP\r\n\r\n").await?;
+        // Until the client is content, or rather is not.
+        socket.read_to_end(&mut read).await
+    });
+    Ok(address)
+}
 
 /// A listener whose queue is full, so that the system leaves every further `SYN` unanswered.
 pub(crate) struct BlackHole {

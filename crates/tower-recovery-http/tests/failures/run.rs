@@ -18,7 +18,7 @@ use tower_recovery_http::CollectedBody;
 use tower_recovery_test::{Act, ConnectionAct, FaultyServer};
 
 use crate::{
-    case::{Failure, OwnBody, PeerKind},
+    case::{Failure, OwnBody, PeerKind, Silence},
     clients::{ATTEMPT, Answered, Column, RequestBody, Stack, Way, classifier},
     outcome::Outcome,
     peer::{BEFORE, CALL, Peer},
@@ -44,8 +44,9 @@ async fn outcome(failure: &Failure, column: &Column) -> Outcome {
         origin: peer.origin().parse().expect("an origin"),
         http: column.http,
         tls,
-        connect_timeout: if nobody_lets_in(failure) { SHORT } else { ATTEMPT / 2 },
+        connect_timeout: connect_timeout(failure),
         intermediary: failure.intermediary,
+        is_late: failure.is_late,
     });
     if let Some(before) = failure.before(column) {
         prepare(before, &stack, peer.server().expect("somebody answers the call before")).await;
@@ -55,10 +56,13 @@ async fn outcome(failure: &Failure, column: &Column) -> Outcome {
     describe(failure, result, peer.server())
 }
 
-/// Whether the connection itself is what the client waits for.
-fn nobody_lets_in(failure: &Failure) -> bool {
-    let is_frozen = matches!(failure.peer, PeerKind::Tls(ConnectionAct::FreezeAtAccept { .. }, _));
-    is_frozen || matches!(failure.peer, PeerKind::BlackHole)
+/// Short where the connection is all that the client waits for.
+fn connect_timeout(failure: &Failure) -> Duration {
+    match (failure.silence, failure.peer) {
+        (Some(Silence::Connecting), _) => 2 * ATTEMPT,
+        (_, PeerKind::BlackHole | PeerKind::Tls(ConnectionAct::FreezeAtAccept { .. }, _)) => SHORT,
+        _ => ATTEMPT / 2,
+    }
 }
 
 /// The call before, and what becomes of its connection.
@@ -74,30 +78,33 @@ async fn prepare(before: Act, stack: &Stack, server: &FaultyServer) {
         _ => {}
     }
     server.wait_until_open(0).await;
-    // The end is in the client's socket now. Each turn lets the runtime look at the sockets, and the tasks at what came.
+    // The end is in the client's socket now.
+    settle().await;
+}
+
+/// Each turn lets the runtime look at the sockets, and the tasks at what came.
+async fn settle() {
     for _ in 0..200 {
         yield_now().await;
     }
 }
 
 async fn finish(failure: &Failure, server: Option<&FaultyServer>, call: JoinHandle<Answered>) -> Answered {
-    if failure.is_silent {
-        let server = server.expect("somebody is silent");
-        let is_held = matches!(failure.act, Act::FreezeThenRun | Act::FreezeConnectionThenRun { .. });
-        if is_held {
-            server.wait_until_held(1).await
-        } else {
-            server.wait_until_executed(1).await
-        }
-        // Nothing else is going to happen: the time of the attempt passes.
-        time::pause();
-        time::advance(ATTEMPT).await;
-        time::resume();
+    let Some(silence) = failure.silence else {
+        return call.await.expect("no panic");
+    };
+    match (silence, server) {
+        (Silence::Executed, Some(server)) => server.wait_until_executed(1).await,
+        (Silence::Held, Some(server)) => server.wait_until_held(1).await,
+        _ => settle().await,
     }
+    // Nothing else is going to happen: the time of the attempt passes.
+    time::pause();
+    time::advance(ATTEMPT).await;
+    time::resume();
     let result = call.await.expect("no panic");
-    if failure.is_silent {
+    if let Some(server) = server {
         // What the server has, it executes: the client's leaving does not stop it.
-        let server = server.expect("somebody is silent");
         server.thaw();
         server.wait_until_executed(1).await;
     }

@@ -4,7 +4,7 @@ use std::{error::Error, io};
 
 use hyper_util::client::legacy;
 use rustls::CertificateError;
-use tower_recovery::{AttemptTimedOut, Failure, NotReady, sources};
+use tower_recovery::{AttemptTimedOut, Failure, NotReady, ResolveError, sources};
 use tower_recovery_http::{ConnectTimedOut, EndedEarly, IncompleteBody};
 
 /// What the request's own body fails with.
@@ -34,6 +34,7 @@ fn said(link: &(dyn Error + 'static)) -> Option<String> {
         (link.is::<AttemptTimedOut>(), "attempt timed out"),
         // reqwest's own has no name, and hyper-util's, which may be faster, is one of the socket's.
         (link.is::<ConnectTimedOut>() || link.to_string() == "operation timed out" || is_timed_out(link), "timed out"),
+        (matches!(link.downcast_ref(), Some(ResolveError::TimedOut(_))), "resolve timed out"),
         (link.is::<IncompleteBody>(), "incomplete body"),
         (link.is::<EndedEarly>(), "ended early"),
         (link.is::<OwnError>(), "the body's own error"),

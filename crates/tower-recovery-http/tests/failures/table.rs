@@ -77,12 +77,13 @@ fn details(text: &mut String, cells: &[Cell<'_>]) {
 
 /// In short: all of the row, all of a protocol, a client over both protocols by its name alone.
 fn clients(some: &[Column], all: &[Column]) -> String {
-    if some.len() == all.len() {
+    let is_one_client = all.iter().all(|column| column.client.name() == all[0].client.name());
+    if some.len() == all.len() && !is_one_client {
         return "all".to_owned();
     }
     for http in [Http::One, Http::Two] {
         let count = |columns: &[Column]| columns.iter().filter(|column| column.http == http).count();
-        if count(some) == some.len() && count(some) == count(all) {
+        if count(some) == some.len() && count(some) == count(all) && !is_one_client {
             return format!("all over {http}");
         }
     }

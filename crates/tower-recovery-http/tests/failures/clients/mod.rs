@@ -51,6 +51,8 @@ pub(crate) struct Way {
     pub(crate) tls: Option<rustls::ClientConfig>,
     pub(crate) connect_timeout: Duration,
     pub(crate) intermediary: Intermediary,
+    /// Whether a connection that has ended passes for ready, as for one who has looked a moment before.
+    pub(crate) is_late: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
