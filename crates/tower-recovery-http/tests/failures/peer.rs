@@ -1,6 +1,6 @@
 //! Who is connected to.
 
-use std::{io, net::SocketAddr, time::Duration};
+use std::{io, net::SocketAddr, sync::LazyLock, time::Duration};
 
 use bytes::Bytes;
 use http::Response;
@@ -24,7 +24,7 @@ pub(crate) enum Peer {
     Server(FaultyServer),
     Nobody(RefusedAddress),
     UnknownName,
-    BlackHole(BlackHole),
+    BlackHole(&'static BlackHole),
     Garbage(SocketAddr),
 }
 
@@ -38,7 +38,7 @@ impl Peer {
                 return (Self::Nobody(FaultyServer::refused_address().expect("a port is free")), None);
             }
             PeerKind::UnknownName => return (Self::UnknownName, None),
-            PeerKind::BlackHole => return (Self::BlackHole(BlackHole::new().expect("a port is free")), None),
+            PeerKind::BlackHole => return (Self::BlackHole(&BLACK_HOLE), None),
             PeerKind::Garbage => return (Self::Garbage(garbage().await.expect("a port is free")), None),
             PeerKind::Plain(act) => server = server.at_accept(move |_| act),
             PeerKind::Tls(act, shown) => {
@@ -109,6 +109,9 @@ async fn garbage() -> io::Result<SocketAddr> {
     });
     Ok(address)
 }
+
+/// One for all, since to find out that it is full takes a while.
+static BLACK_HOLE: LazyLock<BlackHole> = LazyLock::new(|| BlackHole::new().expect("a port is free"));
 
 /// A listener whose queue is full, so that the system leaves every further `SYN` unanswered.
 pub(crate) struct BlackHole {

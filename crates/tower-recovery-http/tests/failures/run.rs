@@ -29,7 +29,7 @@ use crate::{
 const BOUND: Duration = Duration::from_secs(60);
 
 /// For the connections that nobody can make.
-const SHORT: Duration = Duration::from_millis(200);
+const SHORT: Duration = Duration::from_millis(100);
 
 /// On a runtime of its own, with which all of its tasks end, and whose clock is its own.
 pub(crate) fn run(failure: &Failure, column: &Column) -> Outcome {
