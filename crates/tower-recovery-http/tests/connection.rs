@@ -15,8 +15,8 @@ use tower_recovery::{
     AttemptTimeoutLayer, ClassifyLayer, Delivery, Dispatch, Failure, HandleCache, ReadOnlyRetryLayer, ReresolveLayer,
 };
 use tower_recovery_http::{
-    CollectLayer, CollectedBody, ConnectLayer, ConnectionHandle, HttpClassifier, HttpRules, Origin, ReadRoutes,
-    RepeatableBody, SentOnce, Transport,
+    CollectLayer, CollectedBody, ConnectLayer, ConnectionHandle, HttpClassifier, HttpRules, HttpStack, Origin,
+    OriginHandle, ReadRoutes, RepeatableBody, SentOnce, Transport,
 };
 use tower_recovery_test::{Act, FaultyServer, Registry};
 
@@ -151,4 +151,13 @@ async fn nobody_to_connect_to_is_never_sent_and_the_registry_is_asked_anew() {
     support::register(&registry, "alive", &server);
     call(&mut stack, write("second")).await.unwrap();
     assert_eq!((server.executed("first"), server.executed("second")), (0, 1));
+}
+
+#[test]
+fn handles_and_their_stacks_cross_threads() {
+    fn crosses<Shared: Clone + Send + Sync + 'static>() {}
+    crosses::<ConnectionHandle<Full<Bytes>>>();
+    crosses::<ConnectionHandle<Streamed>>();
+    crosses::<OriginHandle<Streamed>>();
+    crosses::<HttpStack<Streamed>>();
 }

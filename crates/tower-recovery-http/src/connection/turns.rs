@@ -7,6 +7,7 @@ use std::{
 };
 
 use futures_util::{FutureExt, future::BoxFuture};
+use sync_wrapper::SyncWrapper;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 /// A place that one clone at a time holds, in the order in which they asked.
@@ -15,7 +16,8 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 pub(super) struct Turns<Shared> {
     shared: Arc<Mutex<Shared>>,
     turn: Option<OwnedMutexGuard<Shared>>,
-    waiting: Option<BoxFuture<'static, OwnedMutexGuard<Shared>>>,
+    // Wrapped, so that a handle can be shared between threads, as the types of a stack are: it is polled through `&mut` alone.
+    waiting: Option<SyncWrapper<BoxFuture<'static, OwnedMutexGuard<Shared>>>>,
 }
 
 impl<Shared: Send + 'static> Turns<Shared> {
@@ -27,13 +29,13 @@ impl<Shared: Send + 'static> Turns<Shared> {
     pub(super) fn poll_turn(&mut self, context: &mut Context<'_>) -> Poll<&mut Shared> {
         if self.turn.is_none() {
             let turn = match self.waiting.as_mut() {
-                Some(waiting) => ready!(waiting.poll_unpin(context)),
+                Some(waiting) => ready!(waiting.get_mut().poll_unpin(context)),
                 // Where nobody waits, nothing is allocated.
                 None => match Arc::clone(&self.shared).try_lock_owned() {
                     Ok(turn) => turn,
                     Err(_) => {
-                        let waiting = self.waiting.insert(Arc::clone(&self.shared).lock_owned().boxed());
-                        ready!(waiting.poll_unpin(context))
+                        let waiting = SyncWrapper::new(Arc::clone(&self.shared).lock_owned().boxed());
+                        ready!(self.waiting.insert(waiting).get_mut().poll_unpin(context))
                     }
                 },
             };
