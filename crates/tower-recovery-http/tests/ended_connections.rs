@@ -122,7 +122,7 @@ async fn idle(client: Client, number: usize) -> (FaultyServer, Api, CuttingProxy
     bounded(server.wait_until_held(number)).await;
     server.thaw();
     for call in calls {
-        bounded(call).await.unwrap().unwrap();
+        bounded(call).await.expect("no panic").expect("it is answered");
     }
     assert_eq!(proxy.connections_accepted(), number);
     (server, api, proxy)

@@ -19,6 +19,25 @@ fn impatient() -> Settings {
     Settings { attempt_timeout: ATTEMPT, ..Settings::default() }
 }
 
+/// B01: an idle connection is closed under the request.
+#[tokio::test]
+async fn b01_a_used_connection_closed_under_the_request_is_maybe_sent_over_every_client() {
+    for client in Client::all() {
+        for (second, attempts) in [(write("second"), 1), (read("second"), 2)] {
+            let server = client.serve(|server| server.script([Act::Answer, Act::ReadThenClose])).await;
+            let registry = registry_of(&server).await;
+            let api = client.api(&registry);
+            bounded(api.send(write("first"))).await.unwrap();
+            match (bounded(api.send(second)).await, attempts) {
+                (outcome, 2) => assert_eq!(outcome.unwrap().status(), 200, "{client:?}"),
+                (outcome, _) => assert_eq!(outcome.unwrap_err().delivery(), Some(Delivery::MaybeSent), "{client:?}"),
+            }
+            assert_eq!((server.requests_read(), server.executed("second")), (1 + attempts, attempts - 1), "{client:?}");
+            assert_eq!(server.connections_accepted(), attempts, "{client:?}");
+        }
+    }
+}
+
 /// B02: a fresh connection that ends after the run.
 #[tokio::test]
 async fn b02_an_answer_that_did_not_come_is_maybe_sent_over_every_client() {

@@ -21,8 +21,8 @@ async fn dying_once() -> (FaultyServer, Keys) {
     let log = Arc::clone(&keys);
     let server = FaultyServer::builder()
         .application(move |request| {
-            let key = request.headers().get("idempotency-key").map(|key| key.to_str().unwrap().to_owned());
-            log.lock().unwrap().push(key);
+            let key = request.headers().get("idempotency-key").map(|key| key.to_str().expect("it is text").to_owned());
+            log.lock().expect("no holder panics").push(key);
             Response::new(Bytes::from_static(b"done"))
         })
         .script([Act::RunThenReset])

@@ -76,7 +76,7 @@ impl Client {
         let transport = transport.protocol(self.protocol());
         if let Self::Pool(_) = self {
             let door = door(registry).transport(transport).attempt_timeout(attempt_timeout).backoff(backoff);
-            return Api::Pool(door.build().expect("the settings fit together"));
+            return Api::Pool(Box::new(door.build().expect("the settings fit together")));
         }
         let last = LastHandle::default();
         let keep = Arc::clone(&last);
@@ -117,7 +117,7 @@ impl Default for Settings {
 /// A stack over one of the clients.
 #[derive(Clone)]
 pub(crate) enum Api {
-    Pool(HttpStack<Body>),
+    Pool(Box<HttpStack<Body>>),
     Connection { stack: ConnectionStack, last: LastHandle },
 }
 
@@ -132,7 +132,7 @@ impl Api {
     /// One call. It begins when it is polled.
     pub(crate) fn send(&self, request: Request<Body>) -> BoxFuture<'static, Result<Response<CollectedBody>, Failure>> {
         match self {
-            Self::Pool(stack) => stack.clone().oneshot(request).boxed(),
+            Self::Pool(stack) => HttpStack::clone(stack).oneshot(request).boxed(),
             Self::Connection { stack, .. } => stack.clone().oneshot(request).boxed(),
         }
     }

@@ -58,7 +58,7 @@ impl TrailersServer {
                 body.send_data("done".into(), false).expect("the client waits");
                 if answered.fetch_add(1, Ordering::SeqCst) == 0 {
                     // What was not written before a reset is not written at all.
-                    poll_fn(|context| Poll::Ready(drop(connection.poll_closed(context)))).await;
+                    poll_fn(|context| Poll::Ready(connection.poll_closed(context).is_ready())).await;
                     body.send_reset(reason);
                 } else {
                     let trailer = (HeaderName::from_static("x-sum"), HeaderValue::from_static("7"));
