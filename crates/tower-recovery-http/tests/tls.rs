@@ -5,6 +5,7 @@ mod support;
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use rustls::{CertificateError, Error as TlsError};
 use tokio::net::{TcpSocket, TcpStream};
 use tower_recovery::Delivery;
@@ -15,6 +16,9 @@ use tower_recovery_test::{
 };
 
 use self::support::{Client, NAME, Settings, bounded, door, register, registry_of, server, write};
+
+/// Long enough for a busy machine to make a connection.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 fn trusting(authority: &CertificateAuthority) -> Settings {
     Settings { transport: Transport::new().tls(authority.client_config()), ..Settings::default() }
@@ -39,7 +43,7 @@ async fn b15_a_connection_that_is_not_made_in_time_is_never_sent_and_a_write_goe
     assert_eq!(failure.find::<ConnectTimedOut>().unwrap().limit, Duration::from_millis(200));
 
     let server = server().await.unwrap();
-    let mut api = door(&registry).transport(Transport::new().connect_timeout(Duration::from_secs(1))).build().unwrap();
+    let mut api = door(&registry).transport(Transport::new().connect_timeout(PATIENCE)).build().unwrap();
     let calling = tokio::spawn(async move { support::call(&mut api, write("write")).await });
     // The first attempt is on its way to the deaf one.
     bounded(registry.wait_until_look_ups(NAME, registry.look_ups(NAME) + 1)).await;
@@ -52,7 +56,7 @@ async fn b15_a_connection_that_is_not_made_in_time_is_never_sent_and_a_write_goe
 #[tokio::test]
 async fn b15_a_handshake_that_is_not_done_in_time_is_never_sent_and_a_write_is_repeated() {
     let authority = CertificateAuthority::new();
-    for client in Client::all() {
+    join_all(Client::all().map(async |client| {
         let frozen = ConnectionAct::FreezeAtAccept { until: Until::Never };
         let server = client
             .serve(|server| {
@@ -60,12 +64,13 @@ async fn b15_a_handshake_that_is_not_done_in_time_is_never_sent_and_a_write_is_r
                 server.tls(authority.certificate()).at_accept(first)
             })
             .await;
-        let transport = Transport::new().tls(authority.client_config()).connect_timeout(Duration::from_secs(2));
+        let transport = Transport::new().tls(authority.client_config()).connect_timeout(PATIENCE);
         let api = client.api_with(&registry_of(&server).await, Settings { transport, ..Settings::default() });
         bounded(api.send(write("write"))).await.unwrap();
         assert_eq!((server.executed("write"), server.requests_read()), (1, 1), "{client:?}");
         assert_eq!(server.connections_accepted(), 2, "{client:?}");
-    }
+    }))
+    .await;
 }
 
 /// B16 (a): the same certificate would fail in the same way, so it is looked at once; the next call asks the registry again, since a
