@@ -22,10 +22,10 @@ pub trait RequestRules<Request> {
     /// A copy to be sent if this one fails, or `None` if it cannot be copied: then it is repeated only where a transport hands it back.
     fn copy(&self, request: &Request) -> Option<Request>;
 
-    /// Whether this copy, which is about to be sent, still gives the whole request. A copy whose body shares a bounded buffer with the request
+    /// Whether this request, which is about to be repeated, still gives the whole of it. A copy whose body shares a bounded buffer with the request
     /// that was sent may have lost its beginning since it was made.
-    fn is_whole(&self, copy: &Request) -> bool {
-        let _ = copy;
+    fn is_whole(&self, request: &Request) -> bool {
+        let _ = request;
         true
     }
 

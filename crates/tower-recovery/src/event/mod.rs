@@ -68,7 +68,7 @@ pub enum RecoveryEvent {
         attempt: u32,
         /// Whether the request was asked to be silent.
         silenced: bool,
-        /// Whether it cost no permit, because another instance serves now.
+        /// Whether it cost no permit, because another instance serves now, or another handle whose predecessor gave the request back.
         free: bool,
     },
     /// A call that failed is not sent again, although its bounds alone forbid it.

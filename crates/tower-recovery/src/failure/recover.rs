@@ -24,6 +24,9 @@ impl Failure {
     /// response are taken, and the outer error stays as the source. tower's own errors (`Elapsed`, `Overloaded`, buffer's `ServiceError`
     /// and `Closed`) are known wherever they stand. Any other error is kept as the source of a failure without a delivery.
     ///
+    /// What it finds it takes for this call's. A service that makes calls of its own through another stack must not give their failures out inside its
+    /// errors above [`ClassifyLayer`](crate::ClassifyLayer): what is proven of a call of its own is not proven of the call that it serves.
+    ///
     /// # Examples
     ///
     /// ```

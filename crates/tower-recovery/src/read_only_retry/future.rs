@@ -227,10 +227,12 @@ where
         }
     }
 
-    /// The handle has been looked at. A repeat to another instance is free, or one eviction would cost every caller a permit; and
-    /// the first repeat goes at once if there is another handle now.
+    /// The handle has been looked at. A repeat to another instance is free, or one eviction would cost every caller a permit; so is one whose request
+    /// the old handle gave back, to whomever the new one points: nobody was bothered with it yet. The first repeat goes at once if there is another
+    /// handle now.
     fn renewed(&mut self, renewal: Renewal) -> Next<Inner, Request> {
-        if !matches!(renewal, Renewal::NewIdentity) {
+        let is_free = matches!(renewal, Renewal::NewIdentity) || (renewal.is_changed() && self.handed_back);
+        if !is_free {
             self.pay()?;
         }
         if renewal.is_changed() && self.ledger.attempts() == 1 { Ok(self.ready_another()) } else { self.pause() }
@@ -251,9 +253,9 @@ where
         Ok(Stage::Pausing { pause: sleep_until(until) })
     }
 
-    /// Whether the request to be sent next is all there. One that was handed back is the request itself.
+    /// Whether the request to be sent next is all there. One that was handed back may have been a copy itself.
     fn is_whole(&self) -> bool {
-        self.handed_back || self.next.as_ref().is_some_and(|copy| self.block.rules.is_whole(copy))
+        self.next.as_ref().is_some_and(|next| self.block.rules.is_whole(next))
     }
 
     /// Between two attempts nothing more is begun then.

@@ -104,13 +104,18 @@ async fn a_copy_that_is_lost_during_the_pause_is_not_sent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_handed_back_is_the_request_itself_and_is_sent_whatever_the_copies_are() {
-    let (calls, transport) = failing(Verdict::never_sent(), |request| {
-        request.taken.store(true, Relaxed);
-        Some(request)
-    });
-    let stack = ServiceBuilder::new().layer(ReadOnlyRetryLayer::new(Rules)).service(transport);
-    let failure = stack.oneshot(Streamed::default()).await.unwrap_err();
-    assert_eq!((failure.attempts(), failure.gave_up()), (3, Some(GiveUp::Attempts)));
-    assert_eq!(calls.load(Relaxed), 3);
+async fn what_is_handed_back_may_be_a_copy_that_has_lost_its_beginning() {
+    for is_whole in [true, false] {
+        let hand_back = |request: Streamed| Some(request);
+        let hand_back_lost = |request: Streamed| {
+            request.taken.store(true, Relaxed);
+            Some(request)
+        };
+        let (calls, transport) = failing(Verdict::never_sent(), if is_whole { hand_back } else { hand_back_lost });
+        let stack = ServiceBuilder::new().layer(ReadOnlyRetryLayer::new(Rules)).service(transport);
+        let failure = stack.oneshot(Streamed::default()).await.unwrap_err();
+        let (reason, attempts) = if is_whole { (GiveUp::Attempts, 3) } else { (GiveUp::IncompleteCopy, 1) };
+        assert_eq!((failure.delivery(), failure.gave_up()), (Some(Delivery::NeverSent), Some(reason)));
+        assert_eq!((failure.attempts() as usize, calls.load(Relaxed)), (attempts, attempts));
+    }
 }

@@ -6,7 +6,8 @@ use tokio::time::{Duration, advance};
 use tokio_test::{assert_pending, assert_ready_ok, task};
 use tower::{BoxError, Service, ServiceBuilder, ServiceExt};
 use tower_recovery::{
-    CallTiming, ClassifyLayer, Dispatch, Failure, LinearBackoff, ReadOnlyRetryLayer, ReresolveLayer, ShareBudget,
+    CallTiming, ClassifyLayer, Dispatch, Failure, GiveUp, LinearBackoff, ReadOnlyRetryLayer, ReresolveLayer,
+    ShareBudget,
 };
 use tower_recovery_test::{Gate, ReadyStep, ScriptedReadiness, ScriptedResolver, ScriptedService, Step};
 
@@ -75,6 +76,19 @@ async fn a_permit_on_an_unchanged_handle_is_bought_before_the_pause_too() {
     advance(millis(100)).await;
     assert_eq!(assert_ready_ok!(poll_woken(&mut call)), Reply::Done("a"));
     assert_eq!(budget.permits(), 0, "what was sent is spent");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_handle_gave_back_is_repeated_free_on_the_next_handle_to_the_same_instance() {
+    let budget = permits(0);
+    let resolver = resolver([("a", backend([Step::fail_ready(Fault::Lost)])), ("a", backend([done("a")]))]);
+    assert_eq!(recovering(&resolver, &budget, attempts(2)).oneshot(Call::write()).await.unwrap(), Reply::Done("a"));
+
+    // What the instance may have seen pays.
+    let dead = backend([fails(Fault::ConnectionRefused)]);
+    let resolver = super::support::resolver([("a", dead), ("a", backend([done("a")]))]);
+    let failure = recovering(&resolver, &budget, attempts(2)).oneshot(Call::write()).await.unwrap_err();
+    assert_eq!((failure.attempts(), failure.gave_up()), (1, Some(GiveUp::Budget)));
 }
 
 #[tokio::test(start_paused = true)]

@@ -165,7 +165,8 @@ impl Model {
             Ok(found) => (found.identity != failed_on.identity, found.generation != failed_on.generation),
             Err(_) => (false, false),
         };
-        let paid = if elsewhere { Ok(()) } else { self.pay(task) };
+        let handed_back = task.last.is_some_and(|last| last.handed_back);
+        let paid = if elsewhere || (anew && handed_back) { Ok(()) } else { self.pay(task) };
         let next = paid.and_then(|()| match anew && task.attempts == 1 {
             true => Ok(Phase::Readying { asked: false }),
             false => self.pause(task, expect),
