@@ -7,8 +7,7 @@
 //! | `reqwest::Client` 0.13, one for each origin | `reqwest` | `HttpRecovery::reqwest`, the module `reqwest` |
 //! | `reqwest::Client` 0.12, one for each origin | `reqwest-0-12` | `HttpRecovery::reqwest_0_12`, the module `reqwest_0_12` |
 //!
-//! No feature is on until it is asked for. HTTP/2 and TLS of reqwest are features of your dependency on it; enable `http2` and `rustls` here, too, so that their
-//! errors are told apart: without, a refused HTTP/2 stream is maybe sent, and a bad certificate is not known to stay bad.
+//! No feature is on until it is asked for. HTTP/2 and TLS of reqwest are features of your dependency on it.
 //!
 //! The [`guide`] has what every client shows of every failure.
 //!
@@ -66,6 +65,7 @@ pub mod reqwest;
 pub mod reqwest_0_12;
 mod retry_after;
 mod rules;
+mod target;
 mod transport;
 
 pub use crate::{
@@ -78,6 +78,7 @@ pub use crate::{
     replay::{RepeatableBody, ReplayError, ReplayableBody, SentOnce},
     retry_after::RetryAfter,
     rules::{HttpRules, ReadRoutes, Silence},
+    target::TunnelRefused,
     transport::{ConnectTimedOut, Protocol, Transport},
 };
 

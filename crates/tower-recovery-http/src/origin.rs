@@ -63,9 +63,14 @@ impl Origin {
 
     /// The origin's own form of this URI: same path and query, on this instance.
     pub(crate) fn absolute(&self, uri: Uri) -> Uri {
+        self.absolute_as(None, uri)
+    }
+
+    /// The same, under the name of a virtual host if there is one.
+    pub(crate) fn absolute_as(&self, host: Option<Authority>, uri: Uri) -> Uri {
         let mut parts = uri.into_parts();
         parts.scheme = Some(self.scheme.clone());
-        parts.authority = Some(self.authority.clone());
+        parts.authority = Some(host.unwrap_or_else(|| self.authority.clone()));
         parts.path_and_query.get_or_insert_with(|| PathAndQuery::from_static("/"));
         Uri::from_parts(parts).expect("a URI with scheme, authority and path is whole")
     }
@@ -84,6 +89,14 @@ impl TryFrom<Uri> for Origin {
         }
         if authority.as_str().contains('@') {
             return refuse("without credentials");
+        }
+        if authority.host().is_empty() {
+            return refuse("with a host");
+        }
+        // `http` takes any digits for a port, and hyper-util goes to the default port where they are none.
+        let says_port = authority.as_str().len() > authority.host().len();
+        if says_port && authority.port_u16().is_none_or(|port| port == 0) {
+            return refuse("with a port from 1 to 65535, or none");
         }
         if !matches!(uri.path_and_query().map(PathAndQuery::as_str), None | Some("" | "/")) {
             return refuse("without a path");
@@ -142,6 +155,10 @@ mod tests {
             ("/path", "a scheme and an authority"),
             ("10.0.0.7:80", "a scheme and an authority"),
             ("ftp://10.0.0.7/", "of the scheme http or https"),
+            ("http://10.0.0.7:99999/", "with a port from 1 to 65535, or none"),
+            ("http://10.0.0.7:0/", "with a port from 1 to 65535, or none"),
+            ("http://10.0.0.7:/", "with a port from 1 to 65535, or none"),
+            ("http://:80/", "with a host"),
             ("http://10.0.0.7/base/", "without a path"),
             ("http://10.0.0.7/base", "without a path"),
             ("http://[::1", "a valid URI"),

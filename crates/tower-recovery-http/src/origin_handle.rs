@@ -5,11 +5,15 @@ use std::{
     task::{Context, Poll},
 };
 
+use futures_util::{
+    TryFutureExt,
+    future::{Either, ErrInto, Ready, ready},
+};
 use http::{Request, Response, Version};
 use http_body::Body;
 use hyper::body::Incoming;
 use hyper_util::{
-    client::legacy::{Builder, Client, Error, ResponseFuture},
+    client::legacy::{Builder, Client, ResponseFuture},
     rt::{TokioExecutor, TokioTimer},
 };
 use tower::BoxError;
@@ -19,6 +23,7 @@ use tower_service::Service;
 use crate::transport::TlsConnector;
 use crate::{
     InvalidOrigin, Origin, Transport,
+    target::{refuse_tunnel, take_host},
     transport::{Connector, PlainConnector},
 };
 
@@ -27,12 +32,12 @@ use crate::{
 /// The pool belongs to the handle because a frozen connection must go with it: were only the address evicted, the next call would find the
 /// same connection in a shared pool. Cloning shares the pool; the pool is closed after the last user.
 ///
-/// Requests may name any authority, or none: they go to the origin. hyper-util resends a request that a reused connection gave back
+/// Requests may name any authority, or none: they go to the origin. A `Host` that the caller set names the virtual host, on HTTP/2 as `:authority`. hyper-util resends a request that a reused connection gave back
 /// untouched; that is safe, and no attempt.
 ///
 /// # Errors
 ///
-/// hyper-util's own, as [`HttpClassifier`](crate::HttpClassifier) knows them.
+/// hyper-util's own, as [`HttpClassifier`](crate::HttpClassifier) knows them. A `CONNECT` is refused, never sent: [`TunnelRefused`](crate::TunnelRefused).
 pub struct OriginHandle<RequestBody> {
     origin: Origin,
     pool: Pool<RequestBody>,
@@ -89,23 +94,29 @@ where
     RequestBody::Error: Into<BoxError>,
 {
     type Response = Response<Incoming>;
-    type Error = Error;
-    type Future = ResponseFuture;
+    type Error = BoxError;
+    type Future = Either<ErrInto<ResponseFuture, BoxError>, Ready<Result<Response<Incoming>, BoxError>>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, mut request: Request<RequestBody>) -> ResponseFuture {
+    fn call(&mut self, mut request: Request<RequestBody>) -> Self::Future {
+        if let Err(refused) = refuse_tunnel(request.method()) {
+            return Either::Right(ready(Err(refused.into())));
+        }
+        // hyper-util makes `Host` or `:authority` of the URI's authority; where the connection goes is the connector's to know.
+        let authority = take_host(request.headers_mut()).map(|(_, host)| host);
         let uri = std::mem::take(request.uri_mut());
-        *request.uri_mut() = self.origin.absolute(uri);
+        *request.uri_mut() = self.origin.absolute_as(authority, uri);
         // The version is the connection's business: a request that came in over HTTP/2 is forwarded over what this client speaks.
         *request.version_mut() = Version::HTTP_11;
-        match &self.pool {
+        let call = match &self.pool {
             Pool::Plain(client) => client.request(request),
             #[cfg(feature = "rustls")]
             Pool::Tls(client) => client.request(request),
-        }
+        };
+        Either::Left(call.err_into())
     }
 }
 

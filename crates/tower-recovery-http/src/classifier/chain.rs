@@ -3,46 +3,58 @@
 use std::{error::Error, io};
 
 use hyper_util::client::legacy;
-use tower_recovery::{Verdict, sources};
+use tower_recovery::{Delivery, Verdict, sources};
 
 use super::{
-    Intermediary, reqwest,
-    transport::{hyper_verdict, unconnected},
+    HttpClassifier, reqwest,
+    transport::{hyper_verdict, is_unsent, unconnected},
 };
 use crate::{BodyTooLong, IncompleteBody};
 
 /// What an error proves: by its outermost link that proves something. What lies below was already weighed by whoever made that link: a
 /// failed body of the request is hyper's user error, whatever went wrong inside of it.
-pub(super) fn verdict(error: &(dyn Error + 'static), peer: Intermediary) -> Verdict {
+pub(super) fn verdict(error: &(dyn Error + 'static), classifier: &HttpClassifier) -> Verdict {
     sources(error)
-        .find_map(|link| proof(link, peer))
+        .find_map(|link| proof(link, classifier))
         .or_else(|| sources(error).find_map(of_a_transport))
         .unwrap_or(Verdict::unrecognised())
 }
 
 /// What one link proves by itself. A client's own error stands outside hyper's, and a failed connect says more than what is below it.
-fn proof(link: &(dyn Error + 'static), peer: Intermediary) -> Option<Verdict> {
+fn proof(link: &(dyn Error + 'static), classifier: &HttpClassifier) -> Option<Verdict> {
     if let Some(incomplete) = link.downcast_ref::<IncompleteBody>() {
-        Some(of_incomplete_body(incomplete, peer))
-    } else if link.is::<BodyTooLong>() {
-        Some(Verdict::answered().permanent())
+        Some(of_incomplete_body(incomplete, classifier))
+    } else if let Some(too_long) = link.downcast_ref::<BodyTooLong>() {
+        let of_the_head = classifier.verdict_of_head(too_long.status, &too_long.headers);
+        Some(of_the_head.unwrap_or(Verdict::answered()).permanent())
     } else if let Some(error) = link.downcast_ref::<legacy::Error>() {
-        error.is_connect().then(|| unconnected(error))
+        of_the_pool(error)
     } else if let Some(error) = link.downcast_ref::<hyper::Error>() {
-        Some(hyper_verdict(error, peer))
+        Some(hyper_verdict(error, classifier.intermediary))
     } else {
         reqwest::proof(link)
     }
 }
 
+/// hyper-util's client reports as cancelled what hyper gave back to it, and nothing else.
+fn of_the_pool(error: &legacy::Error) -> Option<Verdict> {
+    if error.is_connect() {
+        return Some(unconnected(error));
+    }
+    let source = error.source()?.downcast_ref::<hyper::Error>()?;
+    is_unsent(source).then(|| Verdict::never_sent().stale())
+}
+
 /// A head came. What ended its body says whether the handle is to blame, and nothing else: the peer had the request.
-fn of_incomplete_body(incomplete: &IncompleteBody, peer: Intermediary) -> Verdict {
-    let cause = verdict(incomplete.source.as_ref(), peer);
+fn of_incomplete_body(incomplete: &IncompleteBody, classifier: &HttpClassifier) -> Verdict {
+    let cause = verdict(incomplete.source.as_ref(), classifier);
     let is_alive = cause.delivery().is_some() && !cause.is_stale();
-    let of_the_head = if incomplete.status.is_success() {
-        Verdict::maybe_sent()
-    } else {
-        peer.verdict_of_status(incomplete.status).unwrap_or(Verdict::answered())
+    let of_the_head = match classifier.verdict_of_head(incomplete.status, &incomplete.headers) {
+        Some(refused) if refused.delivery() == Some(Delivery::Refused) => refused,
+        Some(stale) if incomplete.status.is_success() && stale.is_stale() => Verdict::maybe_sent().stale(),
+        Some(other) => other,
+        None if incomplete.status.is_success() => Verdict::maybe_sent(),
+        None => Verdict::answered(),
     };
     if is_alive { of_the_head } else { of_the_head.stale() }
 }

@@ -59,7 +59,7 @@ fn a_rule_matches_where_all_of_it_does() {
 }
 
 fn incomplete(status: StatusCode, source: impl Into<tower::BoxError>) -> crate::IncompleteBody {
-    crate::IncompleteBody { status, source: source.into() }
+    crate::IncompleteBody { status, headers: HeaderMap::new(), source: source.into() }
 }
 
 #[test]
@@ -75,6 +75,22 @@ fn a_short_body_is_maybe_sent_after_a_2xx_and_what_its_status_says_after_any_oth
 }
 
 #[test]
+fn the_users_rules_see_heads_whose_bodies_are_broken_or_too_long() {
+    let leaving = HeaderName::from_static("x-leaving");
+    let rule = || AnswerRule::status(StatusCode::SERVICE_UNAVAILABLE).with_header(leaving.clone());
+    let classifier = HttpClassifier::new().refused_if(rule());
+    let headers = HeaderMap::from_iter([(leaving.clone(), HeaderValue::from_static("yes"))]);
+    let status = StatusCode::SERVICE_UNAVAILABLE;
+    let broken = crate::IncompleteBody { status, headers: headers.clone(), source: "broken".into() };
+    let too_long = crate::BodyTooLong { status, headers: headers.clone(), limit: 7 };
+    assert_eq!(classifier.verdict_of_error(&broken), Verdict::refused().stale());
+    assert_eq!(classifier.verdict_of_error(&too_long), Verdict::refused().permanent());
+    let stale = HttpClassifier::new().stale_if(AnswerRule::status(StatusCode::OK).with_header(leaving.clone()));
+    let short = crate::IncompleteBody { status: StatusCode::OK, headers, source: "broken".into() };
+    assert_eq!(stale.verdict_of_error(&short), Verdict::maybe_sent().stale(), "a 2xx is no answer without its body");
+}
+
+#[test]
 fn an_io_error_is_the_transports_wherever_it_stands_and_a_foreign_error_is_not_recognised() {
     let classifier = HttpClassifier::new();
     let wrapped = io::Error::other(io::Error::from(io::ErrorKind::ConnectionRefused));
@@ -86,7 +102,7 @@ fn an_io_error_is_the_transports_wherever_it_stands_and_a_foreign_error_is_not_r
     assert_eq!(classifier.verdict_of_error(&std::fmt::Error), Verdict::unrecognised());
 }
 
-#[cfg(feature = "rustls")]
+#[cfg(feature = "__errors-of-rustls")]
 mod tls {
     use rustls::{AlertDescription, CertificateError, Error};
 

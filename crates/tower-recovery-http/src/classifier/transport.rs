@@ -13,19 +13,21 @@ pub(crate) fn unconnected(error: &(dyn Error + 'static)) -> Verdict {
 }
 
 pub(super) fn hyper_verdict(error: &hyper::Error, peer: Intermediary) -> Verdict {
-    if error.is_canceled() || error.is_closed() {
-        // Every place that cancels a request still has it, and a closed connection takes none. (An upgrade that is cancelled is awaited after
-        // the answer, which no handle of this crate does.)
-        Verdict::never_sent().stale()
-    } else if error.is_user() {
+    if error.is_user() {
         // The request's own body failed, after an unknown part of it was sent. The handle did nothing wrong.
-        Verdict::maybe_sent()
-    } else {
-        sources(error).find_map(|link| http2_verdict(link, peer)).unwrap_or(Verdict::maybe_sent().stale())
+        return Verdict::maybe_sent();
     }
+    // An error of h2 that stands deeper is about another connection, such as the tunnel that this one goes through.
+    error.source().and_then(|source| http2_verdict(source, peer)).unwrap_or(Verdict::maybe_sent().stale())
 }
 
-#[cfg(feature = "http2")]
+/// Whether hyper gave up a request that it still had, or found its connection closed before. Only the client that called it can say that this is what it
+/// means: an upgrade that is cancelled after the answer has the same word.
+pub(super) fn is_unsent(error: &hyper::Error) -> bool {
+    error.is_canceled() || error.is_closed()
+}
+
+#[cfg(feature = "__errors-of-h2")]
 fn http2_verdict(link: &(dyn Error + 'static), peer: Intermediary) -> Option<Verdict> {
     let error = link.downcast_ref::<h2::Error>()?;
     let reason = error.reason();
@@ -44,13 +46,13 @@ fn http2_verdict(link: &(dyn Error + 'static), peer: Intermediary) -> Option<Ver
     })
 }
 
-#[cfg(not(feature = "http2"))]
+#[cfg(not(feature = "__errors-of-h2"))]
 fn http2_verdict(_: &(dyn Error + 'static), _: Intermediary) -> Option<Verdict> {
     None
 }
 
 /// Whether a handshake failed for what the two sides are, and not for what happened to it.
-#[cfg(feature = "rustls")]
+#[cfg(feature = "__errors-of-rustls")]
 fn is_permanent(link: &(dyn Error + 'static)) -> bool {
     use rustls::{AlertDescription as Alert, Error};
 
@@ -83,7 +85,7 @@ fn is_permanent(link: &(dyn Error + 'static)) -> bool {
     }
 }
 
-#[cfg(not(feature = "rustls"))]
+#[cfg(not(feature = "__errors-of-rustls"))]
 fn is_permanent(_: &(dyn Error + 'static)) -> bool {
     false
 }

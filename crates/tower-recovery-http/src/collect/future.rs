@@ -8,7 +8,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use http::{Response, StatusCode, response::Parts};
+use http::{Response, response::Parts};
 use http_body::Body;
 use http_body_util::{BodyExt, Collected, LengthLimitError, Limited, combinators::Collect};
 use pin_project_lite::pin_project;
@@ -64,7 +64,7 @@ where
                     let (parts, body) = ready!(head.poll(context)).map_err(Into::into)?.into_parts();
                     let promised = promised_length(&parts, *this.is_head);
                     if promised.is_some_and(|length| length > *this.limit as u64) {
-                        return Poll::Ready(Err(BodyTooLong { status: parts.status, limit: *this.limit }.into()));
+                        return Poll::Ready(Err(too_long(parts, *this.limit)));
                     }
                     Stage::Body {
                         parts: Some(parts),
@@ -76,7 +76,7 @@ where
                     let parts = parts.take().expect("polled after it was done");
                     return Poll::Ready(match collected {
                         Ok(body) => Ok(Response::from_parts(parts, body)),
-                        Err(error) => Err(broken(parts.status, *this.limit, error)),
+                        Err(error) => Err(broken(parts, *this.limit, error)),
                     });
                 }
             };
@@ -85,12 +85,15 @@ where
     }
 }
 
-fn broken(status: StatusCode, limit: usize, source: BoxError) -> BoxError {
+fn broken(head: Parts, limit: usize, source: BoxError) -> BoxError {
     if source.is::<LengthLimitError>() {
-        BodyTooLong { status, limit }.into()
-    } else {
-        IncompleteBody { status, source }.into()
+        return too_long(head, limit);
     }
+    IncompleteBody { status: head.status, headers: head.headers, source }.into()
+}
+
+fn too_long(head: Parts, limit: usize) -> BoxError {
+    BodyTooLong { status: head.status, headers: head.headers, limit }.into()
 }
 
 impl<Inner: Handover, Collecting> Handover for CollectFuture<Inner, Collecting> {

@@ -37,46 +37,18 @@
 //!
 //! [`IncompleteBody`] where the body broke, [`BodyTooLong`] where it is over the limit, or the inner error, boxed.
 
+mod error;
 mod future;
 mod layer;
 mod method;
 mod service;
 mod whole;
 
-use http::StatusCode;
-use tower::BoxError;
-
-pub use self::{future::CollectFuture, layer::CollectLayer, method::HasMethod, service::Collect, whole::Whole};
-
-/// The head of an answer came, but not the whole of its body.
-#[derive(Debug, thiserror::Error)]
-#[error("the body of an answer with status {status} is incomplete")]
-#[non_exhaustive]
-pub struct IncompleteBody {
-    /// The status of the head.
-    pub status: StatusCode,
-    /// What ended the body.
-    pub source: BoxError,
-}
-
-/// A body ended before the length that its head promised.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the body ended after {received} of {promised} bytes")]
-#[non_exhaustive]
-pub struct EndedEarly {
-    /// How many bytes came.
-    pub received: u64,
-    /// The `content-length` of the head.
-    pub promised: u64,
-}
-
-/// The body of an answer is longer than the limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the body of an answer with status {status} is longer than the limit of {limit} bytes")]
-#[non_exhaustive]
-pub struct BodyTooLong {
-    /// The status of the head.
-    pub status: StatusCode,
-    /// The limit in bytes.
-    pub limit: usize,
-}
+pub use self::{
+    error::{BodyTooLong, EndedEarly, IncompleteBody},
+    future::CollectFuture,
+    layer::CollectLayer,
+    method::HasMethod,
+    service::Collect,
+    whole::Whole,
+};

@@ -1,6 +1,7 @@
 //! A body that is as long as its head promised, or an error.
 
 use std::{
+    fmt,
     pin::Pin,
     task::{Context, Poll, ready},
 };
@@ -15,7 +16,6 @@ use super::EndedEarly;
 
 pin_project! {
     /// Ends with [`EndedEarly`] where the body ends cleanly before its promised length.
-    #[derive(Debug)]
     pub struct Whole<Inner> {
         #[pin]
         body: Inner,
@@ -63,6 +63,16 @@ where
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+impl<Inner> fmt::Debug for Whole<Inner> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Whole")
+            .field("promised", &self.promised)
+            .field("received", &self.received)
+            .finish_non_exhaustive()
     }
 }
 

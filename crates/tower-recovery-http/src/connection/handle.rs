@@ -6,7 +6,10 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use futures_util::{FutureExt, future::BoxFuture};
+use futures_util::{
+    FutureExt, TryFutureExt,
+    future::{BoxFuture, ready as at_once},
+};
 use http::{HeaderValue, Request, Response};
 use http_body::Body;
 use hyper::{
@@ -19,25 +22,29 @@ use tower_recovery::{Failure, Verdict};
 use tower_service::Service;
 
 use super::{rewrite::Rewritten, turns::Turns};
-use crate::Origin;
+use crate::{Origin, target::refuse_tunnel};
 
 /// One instance of a service, over one connection. Made by [`ConnectLayer`](super::ConnectLayer). Clones share the connection; it is closed
 /// after its last user.
 ///
-/// Requests may name any authority, or none: they go to the origin.
+/// Requests may name any authority, or none: they go to the origin. A `Host` that the caller set names the virtual host, over HTTP/2 as `:authority`.
 ///
 /// # Readiness
 ///
 /// Over HTTP/2 it is ready for as long as the connection lives. Over HTTP/1 one clone at a time is, in the order in which they asked: it waits
-/// until the answer before has been read to its end. A connection that is closed is an error, which proves that nothing was sent.
+/// until the answer before has been read to its end, and that counts against its attempt's timeout. A connection that is closed is an error for all who
+/// wait, which proves that nothing of theirs was sent.
 ///
 /// # Cancel safety
 ///
-/// Dropping the future over HTTP/1 closes the connection, or the answer would be taken for the next request's; over HTTP/2 it resets the stream.
+/// Dropping the future over HTTP/1 closes the connection, or the answer would be taken for the next request's: those who wait go on over the next one. Over
+/// HTTP/2 it resets the stream; a request that still waits for a stream, since the server allows no more at once, is sent all the same when there is
+/// one (hyper 1.12 keeps it), once, and its answer goes nowhere.
 ///
 /// # Errors
 ///
-/// What hyper gave back unsent is a [`Failure`] that hands the request back, as it was given. Any other error is hyper's, as
+/// What hyper gave back unsent is a [`Failure`] that hands the request back, as it was given. A `CONNECT` is refused, never sent:
+/// [`TunnelRefused`](crate::TunnelRefused). Any other error is hyper's, as
 /// [`HttpClassifier`](crate::HttpClassifier) knows it.
 pub struct ConnectionHandle<RequestBody> {
     origin: Origin,
@@ -115,16 +122,21 @@ where
     ///
     /// Over HTTP/1, without having been ready.
     fn call(&mut self, mut request: Request<RequestBody>) -> Self::Future {
+        if let Err(refused) = refuse_tunnel(request.method()) {
+            return at_once(Err(refused.into())).boxed();
+        }
         match &mut self.sender {
             Sender::Http1 { turns, host } => {
                 let mut sender = turns.take_turn().expect("`poll_ready` gives the turn that a call takes");
                 let rewritten = Rewritten::for_http1(&mut request, host);
-                sender.try_send_request(request).map(|sent| sent.map_err(|error| failed(error, rewritten))).boxed()
+                sender.try_send_request(request).map_err(|error| failed(error, rewritten)).boxed()
             }
             #[cfg(feature = "http2")]
             Sender::Http2(sender) => {
                 let rewritten = Rewritten::for_http2(&mut request, &self.origin);
-                sender.try_send_request(request).map(|sent| sent.map_err(|error| failed(error, rewritten))).boxed()
+                let sent = sender.try_send_request(request);
+                let sender = sender.clone();
+                sent.map_err(move |error| indicted_if(sender.is_closed(), failed(error, rewritten))).boxed()
             }
         }
     }
@@ -140,6 +152,17 @@ where
             failure.with_unsent(rewritten.undo(request)).into()
         }
         None => error.into_error().into(),
+    }
+}
+
+/// hyper's word for a request that waited for a stream when its connection ended is the one for a failed body of the request. The one says something
+/// of the handle.
+#[cfg(feature = "http2")]
+fn indicted_if(connection_ended: bool, error: BoxError) -> BoxError {
+    match error.downcast::<hyper::Error>() {
+        Ok(error) if connection_ended && error.is_user() => Failure::new(Verdict::maybe_sent().stale(), *error).into(),
+        Ok(error) => error,
+        Err(error) => error,
     }
 }
 

@@ -1,6 +1,7 @@
 //! A body that is never copied.
 
 use std::{
+    fmt,
     pin::Pin,
     task::{Context, Poll},
 };
@@ -21,7 +22,7 @@ pin_project! {
     /// let body = SentOnce::new(String::from("one time only"));
     /// assert!(body.try_copy().is_none());
     /// ```
-    #[derive(Debug, Default)]
+    #[derive(Default)]
     pub struct SentOnce<Inner> {
         #[pin]
         inner: Inner,
@@ -65,5 +66,11 @@ impl<Inner: Body> Body for SentOnce<Inner> {
 impl<Inner: Body> RepeatableBody for SentOnce<Inner> {
     fn try_copy(&self) -> Option<Self> {
         None
+    }
+}
+
+impl<Inner> fmt::Debug for SentOnce<Inner> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("SentOnce").finish_non_exhaustive()
     }
 }

@@ -9,6 +9,9 @@ use super::Silence;
 
 /// Which methods and routes only read.
 ///
+/// Paths are exact, their case included. A path that a server may take for another one (dotted segments, escapes, a slash at the end) is no read where that
+/// matters; of a server that ignores case, list the routes that write in no other way than by [`listed_only`](Self::listed_only).
+///
 /// # Examples
 ///
 /// ```
@@ -97,6 +100,8 @@ impl ReadRoutes {
     pub(super) fn access(&self, method: &Method, path: &str) -> Access {
         match self.find(method, path) {
             Some(Route::Write) => Access::Write,
+            // A parameter takes any segment: a server that goes up at `..` executes another route than the one that was listed.
+            Some(Route::Read | Route::Silent(_)) if goes_up(path) => Access::Write,
             Some(Route::Read) => Access::Read,
             Some(Route::Silent(_)) => Access::SilentRead,
             // A server may take another spelling of a path for the path of a route that is no plain read.
@@ -115,10 +120,19 @@ impl ReadRoutes {
     }
 }
 
-/// Whether there is one way alone to write this path: no escapes, no empty or dotted segments, no slash at the end.
+/// Whether there is one way alone to write this path: no escapes and parameters, no empty or dotted segments, no slash at the end.
 fn is_plain(path: &str) -> bool {
     let mut segments = path.split('/').skip(1);
-    path == "/" || (!path.contains('%') && segments.all(|segment| !matches!(segment, "" | "." | "..")))
+    path == "/" || (!path.contains(['%', ';']) && segments.all(|segment| !matches!(segment, "" | "." | "..")))
+}
+
+/// Whether some server may take this path for another one that lies elsewhere: by a dotted segment, also one with a parameter behind a `;`, and
+/// by the escapes of what makes one.
+fn goes_up(path: &str) -> bool {
+    let path = path.to_ascii_lowercase();
+    let escapes = ["%2e", "%2f", "%5c", "\\"];
+    let mut names = path.split('/').map(|segment| segment.split(';').next().unwrap_or_default());
+    escapes.iter().any(|escape| path.contains(escape)) || names.any(|name| matches!(name, "." | ".."))
 }
 
 impl fmt::Debug for ReadRoutes {

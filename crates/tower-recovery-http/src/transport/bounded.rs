@@ -1,11 +1,11 @@
-//! A connector with a bound.
+//! A connector to one origin, with a bound.
 
 use std::{
     task::{Context, Poll},
     time::Duration,
 };
 
-use futures_util::{FutureExt, future::BoxFuture};
+use futures_util::{FutureExt, TryFutureExt, future::BoxFuture};
 use http::Uri;
 use tokio::time::timeout;
 use tower::BoxError;
@@ -20,24 +20,27 @@ pub struct ConnectTimedOut {
     pub limit: Duration,
 }
 
-/// Bounds making a connection as a whole: looking up the name, TCP, and TLS.
+/// Connects to its origin whatever it is asked for, since a request may name another host than the one that serves it, and bounds making the connection as
+/// a whole: looking up the name, TCP, and TLS.
 ///
 /// Not `tower::timeout`, whose future hyper-util does not take: it wants one that can be moved.
 #[derive(Clone, Debug)]
 pub(crate) struct Bounded<Connector> {
     connector: Connector,
+    origin: Uri,
     limit: Duration,
 }
 
 impl<Connector> Bounded<Connector> {
-    pub(super) fn new(connector: Connector, limit: Duration) -> Self {
-        Self { connector, limit }
+    pub(super) fn new(connector: Connector, origin: Uri, limit: Duration) -> Self {
+        Self { connector, origin, limit }
     }
 }
 
 impl<Connector> Service<Uri> for Bounded<Connector>
 where
     Connector: Service<Uri>,
+    Connector::Response: Send,
     Connector::Error: Into<BoxError>,
     Connector::Future: Send + 'static,
 {
@@ -49,14 +52,11 @@ where
         self.connector.poll_ready(context).map_err(Into::into)
     }
 
-    fn call(&mut self, uri: Uri) -> Self::Future {
+    fn call(&mut self, _: Uri) -> Self::Future {
         let limit = self.limit;
-        let connecting = timeout(limit, self.connector.call(uri));
-        connecting
-            .map(move |outcome| match outcome {
-                Ok(connected) => connected.map_err(Into::into),
-                Err(_) => Err(ConnectTimedOut { limit }.into()),
-            })
+        let connecting = self.connector.call(self.origin.clone()).err_into();
+        timeout(limit, connecting)
+            .map(move |outcome| outcome.unwrap_or_else(|_| Err(ConnectTimedOut { limit }.into())))
             .boxed()
     }
 }

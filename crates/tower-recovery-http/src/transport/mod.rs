@@ -1,6 +1,8 @@
 //! How origins are reached.
 
 mod bounded;
+#[cfg(feature = "rustls")]
+mod tls;
 
 use std::{fmt, time::Duration};
 
@@ -8,6 +10,8 @@ use hyper_util::client::legacy::connect::HttpConnector;
 
 pub(crate) use self::bounded::Bounded;
 pub use self::bounded::ConnectTimedOut;
+#[cfg(feature = "rustls")]
+pub(crate) use self::tls::Tls;
 use crate::{InvalidOrigin, Origin};
 
 /// Makes connections in cleartext.
@@ -15,7 +19,7 @@ pub(crate) type PlainConnector = Bounded<HttpConnector>;
 
 /// Makes connections over TLS.
 #[cfg(feature = "rustls")]
-pub(crate) type TlsConnector = Bounded<hyper_rustls::HttpsConnector<HttpConnector>>;
+pub(crate) type TlsConnector = Bounded<Tls>;
 
 /// How an origin is reached: the time for making a connection, the protocol that is spoken on it, and TLS.
 ///
@@ -114,11 +118,11 @@ impl Transport {
     pub(crate) fn connector(&self, origin: &Origin) -> Result<Connector, InvalidOrigin> {
         let limit = self.connect_limit();
         if !origin.is_https() {
-            return Ok(Connector::Plain(Bounded::new(plain(), limit)));
+            return Ok(Connector::Plain(Bounded::new(plain(), origin.uri(), limit)));
         }
         #[cfg(feature = "rustls")]
         if let Some(tls) = &self.tls {
-            return Ok(Connector::Tls(Bounded::new(over_tls(tls, self.protocol), limit)));
+            return Ok(Connector::Tls(Bounded::new(Tls::new(tls, self.protocol), origin.uri(), limit)));
         }
         Err(origin.refuse("of the scheme http, since no TLS is configured"))
     }
@@ -152,20 +156,6 @@ fn plain() -> HttpConnector {
     connector.set_nodelay(true);
     connector.enforce_http(false);
     connector
-}
-
-#[cfg(feature = "rustls")]
-fn over_tls(configuration: &rustls::ClientConfig, protocol: Protocol) -> hyper_rustls::HttpsConnector<HttpConnector> {
-    let mut configuration = configuration.clone();
-    configuration.alpn_protocols.clear();
-    let builder = hyper_rustls::HttpsConnectorBuilder::new().with_tls_config(configuration).https_only();
-    match protocol {
-        Protocol::Http1 => builder.enable_http1().wrap_connector(plain()),
-        #[cfg(feature = "http2")]
-        Protocol::Http2 => builder.enable_http2().wrap_connector(plain()),
-        #[cfg(feature = "http2")]
-        Protocol::Negotiated => builder.enable_all_versions().wrap_connector(plain()),
-    }
 }
 
 impl fmt::Debug for Transport {
