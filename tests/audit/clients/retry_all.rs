@@ -29,7 +29,7 @@ pub(crate) fn stack(look_ups: LookUps) -> impl Stack<BoxError> {
             let transport = Transport::new().connect_timeout(ATTEMPT_TIMEOUT / 2);
             let made = OriginHandle::new(origin, &transport)?;
             let pool = pools.lock().expect("nobody panics with it").entry(identity).or_insert(made).clone();
-            pool.oneshot(request).await.map_err(BoxError::from)
+            pool.oneshot(request).await
         }
     });
     let stack = ServiceBuilder::new()
