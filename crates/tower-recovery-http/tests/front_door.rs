@@ -11,8 +11,9 @@ use std::{
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
+use tokio::time::Instant;
 use tower::{Service, ServiceExt, util::BoxCloneSyncService};
-use tower_recovery::{AttemptTimedOut, Delivery, Failure, Recovery, ResolveError, Verdict};
+use tower_recovery::{AttemptTimedOut, Delivery, Failure, LinearBackoff, Recovery, ResolveError, Verdict};
 use tower_recovery_http::{HttpFrontDoor, IncompleteBody, Origin, RepeatableBody, Transport};
 use tower_recovery_test::{Act, FaultyServer, NotRegistered, Registry};
 
@@ -142,6 +143,16 @@ async fn a_name_that_nobody_registered_is_never_sent_and_found_once_somebody_doe
     register(&registry, "first", &server);
     call(&mut api, write("later")).await.unwrap();
     assert_eq!((server.executed("early"), server.executed("later")), (0, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_pause_between_two_resolves_is_the_users() {
+    let (step, soon) = (Duration::from_secs(10), Duration::from_millis(1));
+    let door = door(&Registry::new()).attempts(2).backoff(LinearBackoff::new(soon, soon));
+    let mut api = door.resolve_floor(step, step).build().unwrap();
+    let started = Instant::now();
+    call(&mut api, write("unknown")).await.unwrap_err();
+    assert!((step..=step * 5 / 4).contains(&started.elapsed()), "{:?}", started.elapsed());
 }
 
 #[tokio::test]

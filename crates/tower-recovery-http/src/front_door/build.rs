@@ -102,6 +102,9 @@ where
         });
         let mut cache =
             HandleCache::builder(handles, self.target).named(Arc::clone(&self.name)).resolve_timeout(resolve_timeout);
+        if let Some((step, ceiling)) = self.resolve_floor {
+            cache = cache.resolve_floor(step, ceiling);
+        }
         let mut retry = ReadOnlyRetryLayer::new(rules).named(self.name).timing(timing).backoff(self.backoff);
         if let Some(budget) = self.budget {
             retry = retry.budget(budget);

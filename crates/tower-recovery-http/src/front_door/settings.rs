@@ -21,6 +21,7 @@ pub struct HttpRecovery<Resolver, Target> {
     pub(super) budget: Option<Arc<dyn RetryBudget>>,
     pub(super) observer: Option<Arc<dyn Observer>>,
     resolve_timeout: Option<Duration>,
+    pub(super) resolve_floor: Option<(Duration, Duration)>,
     transport: Transport,
     pub(crate) body_limit: usize,
 }
@@ -43,6 +44,7 @@ impl<Resolver, Target> HttpRecovery<Resolver, Target> {
             budget: None,
             observer: None,
             resolve_timeout: None,
+            resolve_floor: None,
             transport: Transport::new(),
             body_limit: Self::DEFAULT_BODY_LIMIT,
         }
@@ -100,6 +102,13 @@ impl<Resolver, Target> HttpRecovery<Resolver, Target> {
     /// How long one resolve may take. Default: as long as an attempt, 10 s at the most.
     pub fn resolve_timeout(mut self, limit: Duration) -> Self {
         self.resolve_timeout = Some(limit);
+        self
+    }
+
+    /// The pause between an answer of the resolver and the next resolve: how much it grows with each resolve in a row that did not help, and the longest. See
+    /// [`HandleCacheBuilder::resolve_floor`](tower_recovery::HandleCacheBuilder::resolve_floor). Default: 100 ms, up to 5 s.
+    pub fn resolve_floor(mut self, step: Duration, ceiling: Duration) -> Self {
+        self.resolve_floor = Some((step, ceiling));
         self
     }
 
