@@ -32,7 +32,8 @@ use crate::{
 /// The pool belongs to the handle because a frozen connection must go with it: were only the address evicted, the next call would find the
 /// same connection in a shared pool. Cloning shares the pool; the pool is closed after the last user.
 ///
-/// Requests may name any authority, or none: they go to the origin. A `Host` that the caller set names the virtual host, on HTTP/2 as `:authority`. hyper-util resends a request that a reused connection gave back
+/// Requests may name any authority, or none: they go to the origin. A `Host` that the caller set names the virtual host; where HTTP/2 may be spoken it is sent as `:authority`, and each such
+/// name has connections of its own. hyper-util resends a request that a reused connection gave back
 /// untouched; that is safe, and no attempt.
 ///
 /// # Errors
@@ -41,6 +42,8 @@ use crate::{
 pub struct OriginHandle<RequestBody> {
     origin: Origin,
     pool: Pool<RequestBody>,
+    /// Whether HTTP/2 may be spoken, where a virtual host is named by `:authority` alone.
+    may_be_http2: bool,
 }
 
 /// A client, by what makes its connections.
@@ -67,7 +70,7 @@ where
             #[cfg(feature = "rustls")]
             Connector::Tls(connector) => Pool::Tls(builder.build(connector)),
         };
-        Ok(Self { origin, pool })
+        Ok(Self { origin, pool, may_be_http2: transport.may_be_http2() })
     }
 
     /// Where the requests go.
@@ -105,8 +108,9 @@ where
         if let Err(refused) = refuse_tunnel(request.method()) {
             return Either::Right(ready(Err(refused.into())));
         }
-        // hyper-util makes `Host` or `:authority` of the URI's authority; where the connection goes is the connector's to know.
-        let authority = take_host(request.headers_mut()).map(|(_, host)| host);
+        // hyper-util makes `:authority` of the URI's authority; where the connection goes is the connector's to know.
+        let host = if self.may_be_http2 { take_host(request.headers_mut()) } else { None };
+        let authority = host.map(|(_, authority)| authority);
         let uri = std::mem::take(request.uri_mut());
         *request.uri_mut() = self.origin.absolute_as(authority, uri);
         // The version is the connection's business: a request that came in over HTTP/2 is forwarded over what this client speaks.
@@ -122,7 +126,7 @@ where
 
 impl<RequestBody> Clone for OriginHandle<RequestBody> {
     fn clone(&self) -> Self {
-        Self { origin: self.origin.clone(), pool: self.pool.clone() }
+        Self { origin: self.origin.clone(), pool: self.pool.clone(), may_be_http2: self.may_be_http2 }
     }
 }
 

@@ -127,6 +127,11 @@ impl Transport {
         Err(origin.refuse("of the scheme http, since no TLS is configured"))
     }
 
+    /// Whether HTTP/2 may be spoken.
+    pub(crate) fn may_be_http2(&self) -> bool {
+        self.protocol != Protocol::Http1
+    }
+
     /// Whether it must be HTTP/2, without asking.
     pub(crate) fn is_http2_alone(&self) -> bool {
         match self.protocol {
