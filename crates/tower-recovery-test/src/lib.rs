@@ -70,6 +70,7 @@ mod counter;
 pub mod cutting;
 pub mod faulty;
 mod gate;
+mod listening;
 mod lock;
 pub mod readiness;
 pub mod registry;

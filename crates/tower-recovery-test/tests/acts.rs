@@ -271,6 +271,21 @@ async fn an_act_at_accept_is_for_the_connection_with_that_number() {
 }
 
 #[tokio::test]
+async fn a_decision_at_accept_that_panics_ends_its_connection_alone() {
+    within(async {
+        let decide = |connection| match connection {
+            1 => panic!("panics on purpose"),
+            _ => ConnectionAct::Serve,
+        };
+        let server = FaultyServer::builder().at_accept(decide).start().await.unwrap();
+        assert_eq!(Client::connect(&server).await.rest().await.0, "");
+        let mut second = Client::sending(&server, "GET", "7", "").await;
+        assert!(second.answer().await.head.starts_with("HTTP/1.1 200 OK"));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_list_is_one_act_a_request_and_then_answers() {
     within(async {
         let server = echo(vec![Act::RunThenClose, Act::ReadThenClose]).await;

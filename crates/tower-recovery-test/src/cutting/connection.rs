@@ -16,10 +16,10 @@ use super::{
     plan::AtAccept,
     shared::Shared,
 };
-use crate::faulty::reset_on_drop;
+use crate::{faulty::reset_on_drop, listening::Serve};
 
 /// A connection that was accepted.
-pub(super) struct Connection {
+struct Connection {
     /// Before `open`, as is `server`, so that the sockets are gone when the connection does not count as open any more.
     client: Option<TcpStream>,
     /// `None` until the proxy has connected to it. Either side is `None` once it was reset.
@@ -29,13 +29,21 @@ pub(super) struct Connection {
     number: usize,
 }
 
-impl Connection {
-    pub(super) fn new(client: TcpStream, shared: &Arc<Shared>, number: usize) -> Self {
-        Self { client: Some(client), server: None, open: Open::new(shared), shared: Arc::clone(shared), number }
+impl Serve for Shared {
+    fn serve(
+        self: &Arc<Self>,
+        client: TcpStream,
+        refused: watch::Receiver<bool>,
+    ) -> impl Future<Output = ()> + Send + 'static {
+        let number = self.counts.connections.increment();
+        let (client, open) = (Some(client), Open::new(self));
+        Connection { client, server: None, open, shared: Arc::clone(self), number }.live(refused)
     }
+}
 
+impl Connection {
     /// Lives until both sides have ended or were cut off, or until the proxy refuses and so resets it.
-    pub(super) async fn live(mut self, mut refused: watch::Receiver<bool>) {
+    async fn live(mut self, mut refused: watch::Receiver<bool>) {
         select! {
             biased;
             _ = refused.wait_for(|refused| *refused) => self.reset(),

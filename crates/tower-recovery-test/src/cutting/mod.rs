@@ -66,7 +66,6 @@
 //!
 //! A panic of the script ends its connection.
 
-mod accept;
 mod connection;
 mod flow;
 mod plan;

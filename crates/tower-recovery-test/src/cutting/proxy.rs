@@ -1,22 +1,16 @@
 //! The handle of a running proxy: its switches, its counts and its events.
 
-use std::{
-    fmt, io,
-    net::SocketAddr,
-    sync::{Arc, Mutex},
-};
+use std::{fmt, io, net::SocketAddr, sync::Arc};
 
-use super::{CuttingScript, Direction, Plan, accept::Accepting, shared::Shared};
-use crate::{faulty::Port, lock::lock};
+use super::{CuttingScript, Direction, Plan, shared::Shared};
+use crate::listening::Listening;
 
 /// A TCP proxy that disturbs connections by a script: see the [module docs](super).
 ///
 /// Dropping it ends the proxy: its tasks are aborted and its sockets are closed as soon as the runtime comes to it.
 pub struct CuttingProxy {
-    port: Port,
+    listening: Listening,
     shared: Arc<Shared>,
-    /// `None` while the proxy refuses.
-    accepting: Mutex<Option<Accepting>>,
 }
 
 /// Builds a [`CuttingProxy`].
@@ -44,9 +38,7 @@ impl CuttingProxyBuilder {
     /// Outside of a tokio runtime with I/O and time enabled.
     pub async fn start(self) -> io::Result<CuttingProxy> {
         let shared = Arc::new(Shared { upstream: self.upstream, script: self.script, counts: Default::default() });
-        let (port, listener) = Port::reserve_and_listen()?;
-        let accepting = Accepting::spawn(listener, Arc::clone(&shared));
-        Ok(CuttingProxy { port, shared, accepting: Mutex::new(Some(accepting)) })
+        Ok(CuttingProxy { listening: Listening::start(&shared)?, shared })
     }
 }
 
@@ -59,7 +51,7 @@ impl CuttingProxy {
     /// Where the proxy listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.port.address()
+        self.listening.address()
     }
 
     /// Where the proxy listens, as an origin: `http://127.0.0.1:PORT`.
@@ -78,10 +70,7 @@ impl CuttingProxy {
 
     /// Refuses new connections and resets the existing ones, both sides of each. When this returns, that is done.
     pub async fn refuse(&self) {
-        let accepting = lock(&self.accepting).take();
-        if let Some(accepting) = accepting {
-            accepting.refuse().await;
-        }
+        self.listening.refuse().await;
     }
 
     /// Accepts connections again, at the same address. Does nothing if the proxy does not refuse.
@@ -94,12 +83,7 @@ impl CuttingProxy {
     ///
     /// Outside of a tokio runtime.
     pub fn accept_again(&self) -> io::Result<()> {
-        let mut accepting = lock(&self.accepting);
-        if accepting.is_none() {
-            let listener = self.port.listen()?;
-            *accepting = Some(Accepting::spawn(listener, Arc::clone(&self.shared)));
-        }
-        Ok(())
+        self.listening.accept_again(&self.shared)
     }
 }
 

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use tokio::{net::TcpStream, select, sync::watch};
 
 use super::{
-    ConnectionAct,
     opening::{Opened, open},
     shared::Shared,
     transport::reset_on_drop,
     wire::Wire,
 };
+use crate::listening::Serve;
 
 /// A connection that was accepted, of which nothing was read.
-pub(super) struct Accepted {
+struct Accepted {
     /// Before `open`, so that the socket is gone when the connection does not count as open any more.
     socket: TcpStream,
     open: Open,
@@ -40,14 +40,22 @@ pub(super) enum Ending {
     Abandon,
 }
 
-impl Accepted {
-    pub(super) fn new(socket: TcpStream, shared: &Arc<Shared>, number: usize) -> Self {
-        Self { socket, open: Open::new(shared), shared: Arc::clone(shared), number }
+impl Serve for Shared {
+    fn serve(
+        self: &Arc<Self>,
+        socket: TcpStream,
+        refused: watch::Receiver<bool>,
+    ) -> impl Future<Output = ()> + Send + 'static {
+        let number = self.counts.connections.increment();
+        Accepted { socket, open: Open::new(self), shared: Arc::clone(self), number }.live(refused)
     }
+}
 
+impl Accepted {
     /// Lives until the script or the client ends the connection, or until the server refuses and so resets it.
-    pub(super) async fn live(self, act: ConnectionAct, mut refused: watch::Receiver<bool>) {
+    async fn live(self, mut refused: watch::Receiver<bool>) {
         let Self { socket, open: counted, shared, number } = self;
+        let act = shared.connection_act(number);
         // For a refusal that comes while the connection is opened.
         reset_on_drop(&socket);
         let opened = select! {

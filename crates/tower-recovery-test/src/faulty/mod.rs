@@ -113,7 +113,6 @@
 //!
 //! A panic of the application or the script ends its connection; an execution that panics is an execution.
 
-mod accept;
 mod act;
 mod answer;
 mod body;
@@ -133,7 +132,6 @@ mod refused;
 mod script;
 mod server;
 mod shared;
-mod socket;
 #[cfg(feature = "tls")]
 mod tls;
 mod transport;
@@ -142,6 +140,7 @@ mod wire;
 
 #[cfg(feature = "tls")]
 pub use self::tls::{Certificate, CertificateAuthority};
+pub(crate) use self::transport::reset_on_drop;
 pub use self::{
     act::{Act, ConnectionAct},
     builder::FaultyServerBuilder,
@@ -153,4 +152,3 @@ pub use self::{
     server::FaultyServer,
     until::Until,
 };
-pub(crate) use self::{socket::Port, transport::reset_on_drop};

@@ -2,7 +2,7 @@
 
 use std::{io, net::SocketAddr};
 
-use super::socket::Port;
+use crate::listening::Port;
 
 /// A loopback address that refuses every connection, for as long as this lives.
 ///

@@ -1,22 +1,16 @@
 //! The handle of a running server: its switches, its log, its counts and its events.
 
-use std::{
-    fmt, io,
-    net::SocketAddr,
-    sync::{Arc, Mutex},
-};
+use std::{fmt, io, net::SocketAddr, sync::Arc};
 
-use super::{Execution, FaultyServerBuilder, RefusedAddress, accept::Accepting, shared::Shared, socket::Port};
-use crate::lock::lock;
+use super::{Execution, FaultyServerBuilder, RefusedAddress, shared::Shared};
+use crate::listening::Listening;
 
 /// A faulty HTTP server on a real socket: see the [module docs](super).
 ///
 /// Dropping it ends the server: its tasks are aborted and its sockets are closed as soon as the runtime comes to it.
 pub struct FaultyServer {
-    port: Port,
+    listening: Listening,
     shared: Arc<Shared>,
-    /// `None` while the server refuses.
-    accepting: Mutex<Option<Accepting>>,
 }
 
 impl FaultyServer {
@@ -36,15 +30,13 @@ impl FaultyServer {
 
     pub(super) fn start(shared: Shared) -> io::Result<Self> {
         let shared = Arc::new(shared);
-        let (port, listener) = Port::reserve_and_listen()?;
-        let accepting = Accepting::spawn(listener, Arc::clone(&shared));
-        Ok(Self { port, shared, accepting: Mutex::new(Some(accepting)) })
+        Ok(Self { listening: Listening::start(&shared)?, shared })
     }
 
     /// Where the server listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.port.address()
+        self.listening.address()
     }
 
     /// Where the server listens, as an origin: `http://127.0.0.1:PORT`, or `https://127.0.0.1:PORT` over TLS.
@@ -75,10 +67,7 @@ impl FaultyServer {
 
     /// Refuses new connections and resets the existing ones. When this returns, that is done, and what was not executed never will be.
     pub async fn refuse(&self) {
-        let accepting = lock(&self.accepting).take();
-        if let Some(accepting) = accepting {
-            accepting.refuse().await;
-        }
+        self.listening.refuse().await;
     }
 
     /// Accepts connections again, at the same address. Does nothing if the server does not refuse.
@@ -91,12 +80,7 @@ impl FaultyServer {
     ///
     /// Outside of a tokio runtime.
     pub fn accept_again(&self) -> io::Result<()> {
-        let mut accepting = lock(&self.accepting);
-        if accepting.is_none() {
-            let listener = self.port.listen()?;
-            *accepting = Some(Accepting::spawn(listener, Arc::clone(&self.shared)));
-        }
-        Ok(())
+        self.listening.accept_again(&self.shared)
     }
 }
 

@@ -9,9 +9,9 @@ use tokio::{
     task::{JoinHandle, JoinSet},
 };
 
-use super::{connection::Connection, shared::Shared};
+use super::Serve;
 
-/// A proxy that accepts. Dropped, it aborts its tasks, by which all of its sockets are closed.
+/// What accepts. Dropped, it aborts its tasks, by which all of its sockets are closed.
 #[derive(Debug)]
 pub(super) struct Accepting {
     refuse: oneshot::Sender<()>,
@@ -28,9 +28,9 @@ impl Drop for AbortOnDrop {
 }
 
 impl Accepting {
-    pub(super) fn spawn(listener: TcpListener, shared: Arc<Shared>) -> Self {
+    pub(super) fn spawn(listener: TcpListener, server: Arc<impl Serve>) -> Self {
         let (refuse, refused) = oneshot::channel();
-        Self { refuse, task: AbortOnDrop(tokio::spawn(accept(listener, shared, refused))) }
+        Self { refuse, task: AbortOnDrop(tokio::spawn(accept(listener, server, refused))) }
     }
 
     /// Closes the listener, then resets every connection, and waits until they are gone.
@@ -43,7 +43,7 @@ impl Accepting {
     }
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>, mut refuse: oneshot::Receiver<()>) {
+async fn accept(listener: TcpListener, server: Arc<impl Serve>, mut refuse: oneshot::Receiver<()>) {
     let mut connections = JoinSet::new();
     let refused = watch::Sender::new(false);
     loop {
@@ -55,8 +55,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, mut refuse: oneshot:
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
                     let _ = stream.set_nodelay(true);
-                    let connection = Connection::new(stream, &shared, shared.counts.connections.increment());
-                    connections.spawn(connection.live(refused.subscribe()));
+                    connections.spawn(server.serve(stream, refused.subscribe()));
                 }
                 // Out of descriptors, as a rule: pause, so that the connections that free some may run.
                 Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
