@@ -178,6 +178,16 @@ mod tests {
     }
 
     #[test]
+    fn an_origin_says_what_it_is() {
+        for (text, is_https) in [("http://10.0.0.7:8080", false), ("https://artifacts.example", true)] {
+            let origin: Origin = text.parse().unwrap();
+            assert_eq!(origin.is_https(), is_https, "{text}");
+            assert_eq!((origin.to_string(), format!("{origin:?}")), (text.to_owned(), text.to_owned()));
+            assert_eq!(origin.uri().to_string(), format!("{text}/"));
+        }
+    }
+
+    #[test]
     fn a_request_keeps_its_path_and_query_on_every_origin() {
         let origin: Origin = "http://[::1]:8080".parse().unwrap();
         for (given, sent) in [

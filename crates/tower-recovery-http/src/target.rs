@@ -30,6 +30,13 @@ pub(crate) fn take_host(headers: &mut HeaderMap) -> Option<(HeaderValue, Authori
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_tunnel_alone_is_refused_and_by_every_instance() {
+        let refused = refuse_tunnel(&Method::CONNECT).unwrap_err();
+        assert_eq!(refused.verdict(), Verdict::never_sent().permanent());
+        assert!(refuse_tunnel(&Method::GET).is_ok());
+    }
+
     fn taken(hosts: &[&'static str]) -> (Option<String>, usize) {
         let mut headers = HeaderMap::new();
         for host in hosts {

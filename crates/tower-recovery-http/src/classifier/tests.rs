@@ -27,6 +27,12 @@ fn of_all_statuses_two_are_refusals_and_none_is_behind_an_intermediary() {
 }
 
 #[test]
+fn a_response_is_judged_by_its_head() {
+    let judge = |status| HttpClassifier::new().response(&Response::builder().status(status).body("whatever").unwrap());
+    assert_eq!([judge(200), judge(425)], [None, Some(Verdict::refused())]);
+}
+
+#[test]
 fn the_ready_made_rules_are_off_until_they_are_asked_for() {
     let nack = [("finagle-http-nack", "true")];
     let overloaded = [("x-envoy-overloaded", "true")];
@@ -75,6 +81,14 @@ fn a_short_body_is_maybe_sent_after_a_2xx_and_what_its_status_says_after_any_oth
 }
 
 #[test]
+fn a_short_body_indicts_the_handle_unless_what_ended_it_is_known_to_leave_it_alone() {
+    let judge = |source: tower::BoxError| HttpClassifier::new().verdict_of_error(&incomplete(StatusCode::OK, source));
+    let alive = crate::BodyTooLong { status: StatusCode::OK, headers: HeaderMap::new(), limit: 7 };
+    assert_eq!(judge(alive.into()), Verdict::maybe_sent());
+    assert_eq!(judge("nobody knows".into()), Verdict::maybe_sent().stale());
+}
+
+#[test]
 fn the_users_rules_see_heads_whose_bodies_are_broken_or_too_long() {
     let leaving = HeaderName::from_static("x-leaving");
     let rule = || AnswerRule::status(StatusCode::SERVICE_UNAVAILABLE).with_header(leaving.clone());
@@ -88,6 +102,8 @@ fn the_users_rules_see_heads_whose_bodies_are_broken_or_too_long() {
     let stale = HttpClassifier::new().stale_if(AnswerRule::status(StatusCode::OK).with_header(leaving.clone()));
     let short = crate::IncompleteBody { status: StatusCode::OK, headers, source: "broken".into() };
     assert_eq!(stale.verdict_of_error(&short), Verdict::maybe_sent().stale(), "a 2xx is no answer without its body");
+    let refused = stale.refused_if(AnswerRule::status(StatusCode::OK));
+    assert_eq!(refused.verdict_of_error(&short), Verdict::refused().stale(), "the user's word counts");
 }
 
 #[test]

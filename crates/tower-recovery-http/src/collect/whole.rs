@@ -88,9 +88,44 @@ pub(super) fn promised_length(parts: &Parts, is_head: bool) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+    use futures_util::{FutureExt, stream};
     use http::Response;
+    use http_body_util::{BodyExt, Empty, Full, StreamBody};
 
     use super::*;
+
+    /// A body in two parts that never knows beforehand that it is at its end.
+    fn in_parts(promised: Option<u64>) -> Whole<impl Body<Data = Bytes, Error = BoxError> + Unpin> {
+        let parts = ["ab", "cde"].map(|part| Ok(Frame::data(Bytes::from_static(part.as_bytes()))));
+        Whole::new(StreamBody::new(stream::iter(parts)), promised)
+    }
+
+    fn collected(body: Whole<impl Body<Data = Bytes, Error = BoxError>>) -> Result<Bytes, EndedEarly> {
+        let collected = body.collect().now_or_never().unwrap();
+        collected.map(|whole| whole.to_bytes()).map_err(|error| *error.downcast::<EndedEarly>().unwrap())
+    }
+
+    #[test]
+    fn a_body_ends_early_only_below_its_promised_length() {
+        for promised in [None, Some(0), Some(4), Some(5)] {
+            assert_eq!(collected(in_parts(promised)).unwrap(), "abcde", "{promised:?}");
+        }
+        assert_eq!(collected(in_parts(Some(6))), Err(EndedEarly { received: 5, promised: 6 }));
+    }
+
+    #[test]
+    fn a_body_is_at_its_end_once_it_is_whole_and_says_so() {
+        let mut whole = Whole::new(Full::<Bytes>::from("abc"), Some(3));
+        assert_eq!((whole.is_end_stream(), whole.size_hint().exact()), (false, Some(3)));
+        assert!(whole.frame().now_or_never().unwrap().unwrap().is_ok());
+        assert!(whole.is_end_stream());
+
+        let empty = |promised| Whole::new(Empty::<Bytes>::new(), promised);
+        assert!(empty(None).is_end_stream() && empty(Some(0)).is_end_stream());
+        assert!(!empty(Some(1)).is_end_stream(), "its end is an error, which is to be polled for");
+        assert!(!in_parts(None).is_end_stream(), "nobody knows");
+    }
 
     fn promised(status: u16, headers: &[(&str, &str)], is_head: bool) -> Option<u64> {
         let mut response = Response::builder().status(status);

@@ -8,6 +8,8 @@ use std::{
 
 use super::*;
 
+mod said;
+
 const LIMIT: usize = 4;
 
 /// A source, told apart from others by nothing but its presence.
@@ -232,12 +234,13 @@ fn the_task_of_a_dropped_copy_is_let_go() {
 }
 
 #[test]
-fn a_body_that_was_announced_as_empty_and_broke_is_not_at_its_end() {
-    let announced = Announced { size: SizeHint::with_exact(0), is_end: true };
-    let mut state = State::new(Source, announced, LIMIT);
+fn a_copy_that_waits_keeps_what_was_kept_and_the_last_one_releases_it() {
+    let mut state = state();
     state.try_copy(1);
-    assert!(state.is_end_stream(1) && state.is_end_stream(2));
-    assert_eq!(text(read(&mut state, 1, broken())), "the disk is gone");
-    assert!(!state.is_end_stream(1) && !state.is_end_stream(2));
-    assert_eq!(state.size_hint(2).exact(), None);
+    state.try_copy(1);
+    assert_eq!(text(read(&mut state, 1, data("ab"))), "ab");
+    assert_eq!(text(done(&mut state, 2)), "ab");
+    assert!(state.is_repeatable(3));
+    assert_eq!(text(done(&mut state, 3)), "ab");
+    assert_eq!(state.try_copy(3), None, "nobody needed it any more");
 }
