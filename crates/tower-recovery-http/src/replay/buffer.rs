@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(buffer.keep(&data("f")).len(), 2);
         assert!((buffer.bytes, buffer.is_lost(), buffer.frames.len()) == (0, true, 0));
         assert!(buffer.keep(&data("g")).is_empty());
-        assert!(!buffer.has_more(), "nothing is kept any more");
+        assert!((buffer.bytes, buffer.has_more(), buffer.frames.len()) == (0, false, 0), "nothing is kept any more");
     }
 
     #[test]
