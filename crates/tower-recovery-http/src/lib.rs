@@ -71,14 +71,14 @@ mod transport;
 pub use crate::{
     classifier::{AnswerRule, HttpClassifier, Intermediary},
     collect::{BodyTooLong, CollectLayer, EndedEarly, IncompleteBody},
-    connection::{ConnectLayer, ConnectionHandle},
+    connection::{ConnectLayer, ConnectionHandle, Unanswered},
     front_door::{CollectedBody, HttpFrontDoor, HttpRecovery, HttpStack, StreamingHttpStack},
     origin::{InvalidOrigin, Origin},
     origin_handle::OriginHandle,
     replay::{RepeatableBody, ReplayError, ReplayableBody, SentOnce},
     retry_after::RetryAfter,
     rules::{HttpRules, ReadRoutes, Silence},
-    target::TunnelRefused,
+    target::{InvalidHost, TunnelRefused},
     transport::{ConnectTimedOut, Protocol, Transport},
 };
 

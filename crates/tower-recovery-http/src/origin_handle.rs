@@ -38,7 +38,8 @@ use crate::{
 ///
 /// # Errors
 ///
-/// hyper-util's own, as [`HttpClassifier`](crate::HttpClassifier) knows them. A `CONNECT` is refused, never sent: [`TunnelRefused`](crate::TunnelRefused).
+/// hyper-util's own, as [`HttpClassifier`](crate::HttpClassifier) knows them. A `CONNECT` is refused, never sent: [`TunnelRefused`](crate::TunnelRefused); so is a
+/// `Host` that cannot be sent as `:authority`, where HTTP/2 may be spoken: [`InvalidHost`](crate::InvalidHost).
 pub struct OriginHandle<RequestBody> {
     origin: Origin,
     pool: Pool<RequestBody>,
@@ -105,12 +106,15 @@ where
     }
 
     fn call(&mut self, mut request: Request<RequestBody>) -> Self::Future {
-        if let Err(refused) = refuse_tunnel(request.method()) {
-            return Either::Right(ready(Err(refused.into())));
-        }
-        // hyper-util makes `:authority` of the URI's authority; where the connection goes is the connector's to know.
-        let host = if self.may_be_http2 { take_host(request.headers_mut()) } else { None };
-        let authority = host.map(|(_, authority)| authority);
+        let host = match refuse_tunnel(request.method()) {
+            Ok(()) if self.may_be_http2 => take_host(request.headers_mut()),
+            refused => refused.map(|()| None),
+        };
+        let authority = match host {
+            // hyper-util makes `:authority` of the URI's authority; where the connection goes is the connector's to know.
+            Ok(host) => host.map(|(_, authority)| authority),
+            Err(refused) => return Either::Right(ready(Err(refused.into()))),
+        };
         let uri = std::mem::take(request.uri_mut());
         *request.uri_mut() = self.origin.absolute_as(authority, uri);
         // The version is the connection's business: a request that came in over HTTP/2 is forwarded over what this client speaks.

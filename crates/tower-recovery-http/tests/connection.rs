@@ -9,7 +9,7 @@ use futures_util::{future::join_all, stream};
 use http::{Method, Request, Response};
 use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Full, StreamBody, combinators::UnsyncBoxBody};
-use tokio::{task::yield_now, time::timeout};
+use tokio::time::timeout;
 use tower::{BoxError, Service, ServiceBuilder, ServiceExt};
 use tower_recovery::{
     AttemptTimeoutLayer, ClassifyLayer, Delivery, Dispatch, Failure, HandleCache, ReadOnlyRetryLayer, ReresolveLayer,
@@ -20,7 +20,7 @@ use tower_recovery_http::{
 };
 use tower_recovery_test::{Act, FaultyServer, Registry};
 
-use self::support::{NAME, call, read, registry_of, request, server, write};
+use self::support::{NAME, call, read, registry_of, request, server, settle, write};
 
 /// No wait in these tests is longer.
 const BOUND: Duration = Duration::from_secs(30);
@@ -82,15 +82,10 @@ async fn b04_the_request_comes_back_as_it_was_given() {
     let server = server().await.unwrap();
     let registry = registry_of(&server).await;
     let mut handle = connected(&registry).await;
-    server.refuse().await;
+    handle.ready().await.unwrap();
     // What a caller sees who was ready a moment before: the connection's task has ended by the time of the call.
-    timeout(BOUND, async {
-        while handle.ready().await.is_ok() {
-            yield_now().await
-        }
-    })
-    .await
-    .expect("it sees the end");
+    server.refuse().await;
+    settle().await;
     let mut given = write("unsent");
     *given.uri_mut() = "http://artifact-manager/commit?x=1".parse().unwrap();
     let failure = Failure::recover(handle.call(given).await.unwrap_err());

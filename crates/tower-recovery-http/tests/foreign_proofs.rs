@@ -17,7 +17,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use http::{Request, Response};
 use http_body::Frame;
-use http_body_util::{Empty, Full, StreamBody};
+use http_body_util::{BodyExt, Empty, Full, StreamBody};
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::{
@@ -31,7 +31,8 @@ use tower_recovery::{
     AttemptTimeoutLayer, Classify, ClassifyLayer, Delivery, Dispatch, HandleCache, ReadOnlyRetryLayer, ReresolveLayer,
     Resolved, Verdict,
 };
-use tower_recovery_http::{CollectLayer, HttpClassifier, HttpRules, ReadRoutes};
+use tower_recovery_http::{CollectLayer, HttpClassifier, HttpRules, OriginHandle, Protocol, ReadRoutes, Transport};
+use tower_recovery_test::{Act, FaultyServer, faulty::ErrorCode};
 
 /// No wait in these tests is longer.
 const BOUND: Duration = Duration::from_secs(30);
@@ -103,6 +104,20 @@ async fn refusing_tunnel(executed: Arc<AtomicUsize>) -> SocketAddr {
         }
     });
     address
+}
+
+/// Law 1. A stream can be refused after its answer has begun, and then it was executed. Whoever reads a body by himself has hyper's bare error.
+#[tokio::test]
+async fn a_stream_that_is_refused_after_its_head_is_no_proof() {
+    let act = Act::PartialBodyThenResetStream { sent: 2, code: ErrorCode::REFUSED_STREAM };
+    let application = |_: &Request<Bytes>| Response::new(Bytes::from_static(b"done"));
+    let server = FaultyServer::builder().http2().application(application).script([act]).start().await.unwrap();
+    let transport = Transport::new().protocol(Protocol::Http2);
+    let handle = OriginHandle::<Body>::new(server.origin().parse().unwrap(), &transport).unwrap();
+    let response = timeout(BOUND, handle.oneshot(post("/commit"))).await.unwrap().unwrap();
+    let error = timeout(BOUND, response.into_body().collect()).await.unwrap().unwrap_err();
+    assert_eq!(verdict(&error), Verdict::maybe_sent(), "{error:?}");
+    assert_eq!(server.executions().len(), 1);
 }
 
 /// Law 1. A handle that awaits an upgrade (a websocket, say) after the head of the answer: hyper's word is "cancelled", too.

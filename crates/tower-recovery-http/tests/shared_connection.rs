@@ -14,10 +14,9 @@ use tokio::{
     net::TcpListener,
     select,
     sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
-    task::yield_now,
     time::timeout,
 };
-use tower::{ServiceBuilder, ServiceExt};
+use tower::{Service, ServiceBuilder, ServiceExt};
 use tower_recovery::{
     AttemptTimeoutLayer, ClassifyLayer, Delivery, Dispatch, Failure, HandleCache, ReadOnlyRetryLayer, ReresolveLayer,
     Verdict,
@@ -28,7 +27,7 @@ use tower_recovery_http::{
 };
 use tower_recovery_test::{Act, FaultyServer, Registry, faulty::RequestContext};
 
-use self::support::{NAME, registry_of};
+use self::support::{NAME, registry_of, settle};
 
 /// No wait in these tests is longer.
 const BOUND: Duration = Duration::from_secs(30);
@@ -49,13 +48,6 @@ async fn connected(address: SocketAddr) -> ConnectionHandle<Body> {
     let registry = Registry::new();
     registry.register(NAME, "first", format!("http://{address}").parse().expect("an origin"));
     handles(&registry, Protocol::Http2).oneshot(NAME).await.expect("somebody listens").handle
-}
-
-/// Everything that can run has run: the tests have one thread.
-async fn settle() {
-    for _ in 0..1_000 {
-        yield_now().await;
-    }
 }
 
 /// Law 9: the connection is everybody's, and one permit a caller would be more than the budget has.
@@ -79,6 +71,17 @@ async fn a_dropped_call_over_a_connection_of_http1_takes_nobody_down() {
     let failed: Vec<_> = outcomes.into_iter().filter_map(|outcome| outcome.unwrap().err()).collect();
     assert!(failed.is_empty(), "{} of 30 failed, the first by {:?}", failed.len(), failed[0]);
     assert_eq!(server.connections_accepted(), 2);
+}
+
+/// A clone that is kept after its turn came to nothing keeps nobody waiting.
+#[tokio::test]
+async fn a_turn_that_a_refused_request_took_is_given_up() {
+    let server = support::server().await.unwrap();
+    let mut first = handles(&registry_of(&server).await, Protocol::Http1).oneshot(NAME).await.unwrap().handle;
+    let mut second = first.clone();
+    let connect = Request::connect("backend:80").body(Body::default()).unwrap();
+    first.ready().await.unwrap().call(connect).await.unwrap_err();
+    timeout(BOUND, second.ready()).await.unwrap().unwrap();
 }
 
 /// A limit of hyper 1.12, told under `Cancel safety`: it keeps a request that waits for a stream, and sends it when there is one. A hyper that does not any

@@ -9,7 +9,7 @@ use super::{
     HttpClassifier, reqwest,
     transport::{hyper_verdict, is_unsent, unconnected},
 };
-use crate::{BodyTooLong, IncompleteBody};
+use crate::{BodyTooLong, IncompleteBody, Unanswered};
 
 /// What an error proves: by its outermost link that proves something. What lies below was already weighed by whoever made that link: a
 /// failed body of the request is hyper's user error, whatever went wrong inside of it.
@@ -28,21 +28,30 @@ fn proof(link: &(dyn Error + 'static), classifier: &HttpClassifier) -> Option<Ve
         let of_the_head = classifier.verdict_of_head(too_long.status, &too_long.headers);
         Some(of_the_head.unwrap_or(Verdict::answered()).permanent())
     } else if let Some(error) = link.downcast_ref::<legacy::Error>() {
-        of_the_pool(error)
+        of_the_pool(error, classifier)
+    } else if let Some(unanswered) = link.downcast_ref::<Unanswered>() {
+        Some(hyper_verdict(&unanswered.0, classifier.intermediary.refusal()))
     } else if let Some(error) = link.downcast_ref::<hyper::Error>() {
-        Some(hyper_verdict(error, classifier.intermediary))
+        // It may be an error of the body of an answer.
+        Some(hyper_verdict(error, Verdict::maybe_sent()))
     } else {
         reqwest::proof(link)
     }
 }
 
-/// hyper-util's client reports as cancelled what hyper gave back to it, and nothing else.
-fn of_the_pool(error: &legacy::Error) -> Option<Verdict> {
+/// hyper-util's client fails by itself before the head of an answer alone; what breaks later is hyper's own error. It reports as cancelled what hyper gave
+/// back to it, and nothing else.
+fn of_the_pool(error: &legacy::Error, classifier: &HttpClassifier) -> Option<Verdict> {
     if error.is_connect() {
         return Some(unconnected(error));
     }
     let source = error.source()?.downcast_ref::<hyper::Error>()?;
-    is_unsent(source).then(|| Verdict::never_sent().stale())
+    let is_unsent = is_unsent(source);
+    Some(if is_unsent {
+        Verdict::never_sent().stale()
+    } else {
+        hyper_verdict(source, classifier.intermediary.refusal())
+    })
 }
 
 /// A head came. What ended its body says whether the handle is to blame, and nothing else: the peer had the request.

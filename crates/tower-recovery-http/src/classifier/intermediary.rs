@@ -24,7 +24,6 @@ pub enum Intermediary {
 
 impl Intermediary {
     /// The verdict about a refusal in the protocol's own words.
-    #[cfg(feature = "__errors-of-h2")]
     pub(super) fn refusal(self) -> Verdict {
         match self {
             Self::Absent => Verdict::refused(),

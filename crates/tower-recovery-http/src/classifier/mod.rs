@@ -21,7 +21,7 @@ pub use self::{answer_rule::AnswerRule, intermediary::Intermediary};
 /// | no connection: refused, timed out, name unknown, TLS handshake cut off | never sent; indicts the handle |
 /// | no connection: a certificate, or what the two sides speak, is not accepted | never sent, and permanent; indicts the handle |
 /// | hyper-util or reqwest: hyper gave the request back, cancelled or its connection closed before | never sent; indicts the handle |
-/// | HTTP/2 `REFUSED_STREAM` before the head, from the peer (RFC 9113 §8.7) | refused; maybe sent behind an [`Intermediary`] |
+/// | HTTP/2 `REFUSED_STREAM` before the head, from the peer (RFC 9113 §8.7), as a handle of this crate tells it | refused; maybe sent behind an [`Intermediary`] |
 /// | any other reset of an HTTP/2 stream by the peer | maybe sent |
 /// | HTTP/2 `GOAWAY`, whatever its last stream and reason | maybe sent; indicts the handle, except `ENHANCE_YOUR_CALM` |
 /// | any other transport error, an `io::Error` anywhere in the chain included: closed, reset, half a head, garbage | maybe sent; indicts the handle |
@@ -36,8 +36,9 @@ pub use self::{answer_rule::AnswerRule, intermediary::Intermediary};
 /// | any other status, 502, 503, 504, 408 and 429 included | answered |
 /// | any error that is not the transport's | not recognised |
 ///
-/// An error of hyper's own that is "cancelled" proves nothing by itself, since an upgrade that is cancelled after the answer says the same: a handle that
-/// gets its request back gives a [`Failure`](tower_recovery::Failure) with it, as [`ConnectionHandle`](crate::ConnectionHandle) does.
+/// A bare error of hyper's proves nothing of the kind: an upgrade that is cancelled after the answer says "cancelled", too, and a stream can be refused after
+/// its answer has begun. A handle of your own that knows better says so by a [`Failure`](tower_recovery::Failure), as
+/// [`ConnectionHandle`](crate::ConnectionHandle) does for what it gets back.
 ///
 /// A failed request body, which is the caller's, is maybe sent and indicts nobody. hyper does not say whether a GOAWAY came before or
 /// after the request was sent, nor which streams were above its last one: so it is never proof.

@@ -24,6 +24,12 @@ use tower_service::Service;
 use super::{rewrite::Rewritten, turns::Turns};
 use crate::{Origin, target::refuse_tunnel};
 
+/// The exchange ended before the head of an answer.
+#[derive(Debug, thiserror::Error)]
+#[error("the request has no answer")]
+#[non_exhaustive]
+pub struct Unanswered(#[source] pub hyper::Error);
+
 /// One instance of a service, over one connection. Made by [`ConnectLayer`](super::ConnectLayer). Clones share the connection; it is closed
 /// after its last user.
 ///
@@ -33,7 +39,8 @@ use crate::{Origin, target::refuse_tunnel};
 ///
 /// Over HTTP/2 it is ready for as long as the connection lives. Over HTTP/1 one clone at a time is, in the order in which they asked: it waits
 /// until the answer before has been read to its end, and that counts against its attempt's timeout. A connection that is closed is an error for all who
-/// wait, which proves that nothing of theirs was sent.
+/// wait, which proves that nothing of theirs was sent. A clone whose readiness failed, or that is kept ready and not called, keeps its turn until it is
+/// dropped, as ever in tower.
 ///
 /// # Cancel safety
 ///
@@ -44,7 +51,7 @@ use crate::{Origin, target::refuse_tunnel};
 /// # Errors
 ///
 /// What hyper gave back unsent is a [`Failure`] that hands the request back, as it was given. A `CONNECT` is refused, never sent:
-/// [`TunnelRefused`](crate::TunnelRefused). Any other error is hyper's, as
+/// [`TunnelRefused`](crate::TunnelRefused); so is a `Host` that cannot be sent as `:authority`, over HTTP/2: [`InvalidHost`](crate::InvalidHost). Any other error is [`Unanswered`], with hyper's own, as
 /// [`HttpClassifier`](crate::HttpClassifier) knows it.
 pub struct ConnectionHandle<RequestBody> {
     origin: Origin,
@@ -122,18 +129,22 @@ where
     ///
     /// Over HTTP/1, without having been ready.
     fn call(&mut self, mut request: Request<RequestBody>) -> Self::Future {
-        if let Err(refused) = refuse_tunnel(request.method()) {
-            return at_once(Err(refused.into())).boxed();
-        }
+        let refused = refuse_tunnel(request.method());
         match &mut self.sender {
             Sender::Http1 { turns, host } => {
                 let mut sender = turns.take_turn().expect("`poll_ready` gives the turn that a call takes");
+                if let Err(refused) = refused {
+                    return at_once(Err(refused.into())).boxed();
+                }
                 let rewritten = Rewritten::for_http1(&mut request, host);
                 sender.try_send_request(request).map_err(|error| failed(error, rewritten)).boxed()
             }
             #[cfg(feature = "http2")]
             Sender::Http2(sender) => {
-                let rewritten = Rewritten::for_http2(&mut request, &self.origin);
+                let rewritten = match refused.and_then(|()| Rewritten::for_http2(&mut request, &self.origin)) {
+                    Ok(rewritten) => rewritten,
+                    Err(refused) => return at_once(Err(refused.into())).boxed(),
+                };
                 let sent = sender.try_send_request(request);
                 let sender = sender.clone();
                 sent.map_err(move |error| indicted_if(sender.is_closed(), failed(error, rewritten))).boxed()
@@ -151,7 +162,7 @@ where
             let failure = Failure::new(Verdict::never_sent().stale(), error.into_error());
             failure.with_unsent(rewritten.undo(request)).into()
         }
-        None => error.into_error().into(),
+        None => Unanswered(error.into_error()).into(),
     }
 }
 
@@ -159,8 +170,10 @@ where
 /// of the handle.
 #[cfg(feature = "http2")]
 fn indicted_if(connection_ended: bool, error: BoxError) -> BoxError {
-    match error.downcast::<hyper::Error>() {
-        Ok(error) if connection_ended && error.is_user() => Failure::new(Verdict::maybe_sent().stale(), *error).into(),
+    match error.downcast::<Unanswered>() {
+        Ok(error) if connection_ended && error.0.is_user() => {
+            Failure::new(Verdict::maybe_sent().stale(), *error).into()
+        }
         Ok(error) => error,
         Err(error) => error,
     }

@@ -50,5 +50,5 @@ mod turns;
 
 pub use self::{
     connect::{Connect, ConnectLayer},
-    handle::ConnectionHandle,
+    handle::{ConnectionHandle, Unanswered},
 };

@@ -1,6 +1,8 @@
 //! A request as one connection needs it, and as it was.
 
 use http::{HeaderValue, Request, Uri, Version, header};
+#[cfg(feature = "http2")]
+use tower_recovery::Failure;
 
 #[cfg(feature = "http2")]
 use crate::{Origin, target::take_host};
@@ -39,14 +41,14 @@ impl Rewritten {
     /// HTTP/2: scheme, authority and path (RFC 9113 §8.3.1). A `Host` that the caller set is the authority: beside another one it would make the request
     /// malformed.
     #[cfg(feature = "http2")]
-    pub(super) fn for_http2<Body>(request: &mut Request<Body>, origin: &Origin) -> Self {
-        let (host, authority) = match take_host(request.headers_mut()) {
+    pub(super) fn for_http2<Body>(request: &mut Request<Body>, origin: &Origin) -> Result<Self, Failure> {
+        let (host, authority) = match take_host(request.headers_mut())? {
             Some((host, authority)) => (Host::Taken(host), Some(authority)),
             None => (Host::Kept, None),
         };
         let uri = request.uri().clone();
         *request.uri_mut() = origin.absolute_as(authority, uri.clone());
-        Self { uri, version: std::mem::replace(request.version_mut(), Version::HTTP_2), host }
+        Ok(Self { uri, version: std::mem::replace(request.version_mut(), Version::HTTP_2), host })
     }
 
     /// The request as it was.
@@ -96,7 +98,7 @@ mod tests {
             ("http://artifact-manager", "http://10.0.0.7:8080/"),
         ] {
             let mut request = Request::get(given).body(()).unwrap();
-            let rewritten = Rewritten::for_http2(&mut request, &origin);
+            let rewritten = Rewritten::for_http2(&mut request, &origin).unwrap();
             assert_eq!((request.uri().to_string().as_str(), request.version()), (sent, Version::HTTP_2));
             let request = rewritten.undo(request);
             assert_eq!((request.uri().to_string(), request.version()), (uri(given), Version::HTTP_11));
@@ -108,7 +110,7 @@ mod tests {
     fn a_host_that_the_caller_set_is_the_authority_and_comes_back() {
         let origin: Origin = "http://10.0.0.7:8080".parse().unwrap();
         let mut request = Request::get("/read").header(header::HOST, "artifacts.example").body(()).unwrap();
-        let rewritten = Rewritten::for_http2(&mut request, &origin);
+        let rewritten = Rewritten::for_http2(&mut request, &origin).unwrap();
         assert_eq!((request.uri().to_string().as_str(), request.headers().len()), ("http://artifacts.example/read", 0));
         assert_eq!(rewritten.undo(request).headers()[header::HOST], "artifacts.example");
     }

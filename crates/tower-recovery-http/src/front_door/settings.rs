@@ -157,8 +157,11 @@ impl<Resolver, Target> HttpRecovery<Resolver, Target> {
         policy
     }
 
-    /// The timing of a call, checked.
+    /// The timing of a call, checked, as is what it stands beside.
     pub(crate) fn timing(&self) -> Result<CallTiming, InvalidSetting> {
+        if self.resolve_floor.is_some_and(|(step, _)| step.is_zero()) {
+            return Err(InvalidSetting::new("resolve_floor", "0s", "above zero, or nothing keeps resolves apart"));
+        }
         self.timing.build()
     }
 

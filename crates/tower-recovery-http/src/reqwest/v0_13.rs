@@ -8,7 +8,8 @@
 //! - *Retries* are the stack's. reqwest's own are off, whatever the closure asks for, since nobody would count them.
 //! - *Redirects* are answers, whatever the closure asks for: followed to a host that refuses the connection, an executed write would look like one
 //!   that was never sent. Follow them above the stack. `error_for_status` does not see them as errors.
-//! - *Scheme, host and port* are the origin's. Path and query stay; a request whose scheme is neither `http` nor `https` is refused.
+//! - *Scheme, host and port* are the origin's. Path and query stay; a request whose scheme is neither `http` nor `https` is refused. Set no `Host` where HTTP/2 may be
+//!   spoken: reqwest sends it beside the origin's `:authority`, which RFC 9113 §8.3.1 calls malformed.
 //!
 //! **What stays reqwest's**: TLS, HTTP/2, DNS, proxies, default headers and decompression are set in the closure. Whoever sets no proxy there gets those of
 //! the system, as ever with reqwest: behind one, say [`behind(Intermediary::Present)`](crate::Intermediary), or what the proxy says of itself

@@ -3,6 +3,7 @@
 use std::{collections::HashMap, fmt, sync::Arc};
 
 use http::Method;
+use percent_encoding::percent_decode_str;
 use tower_recovery::{Access, InvalidSetting};
 
 use super::Silence;
@@ -100,8 +101,11 @@ impl ReadRoutes {
     pub(super) fn access(&self, method: &Method, path: &str) -> Access {
         match self.find(method, path) {
             Some(Route::Write) => Access::Write,
-            // A parameter takes any segment: a server that goes up at `..` executes another route than the one that was listed.
-            Some(Route::Read | Route::Silent(_)) if goes_up(path) => Access::Write,
+            // A parameter takes any segment: a server that goes up at `..`, or that decodes what it is given, executes another route than the one that
+            // was listed.
+            Some(route @ (Route::Read | Route::Silent(_))) if !self.is_this_for_all(route, method, path) => {
+                Access::Write
+            }
             Some(Route::Read) => Access::Read,
             Some(Route::Silent(_)) => Access::SilentRead,
             // A server may take another spelling of a path for the path of a route that is no plain read.
@@ -109,6 +113,14 @@ impl ReadRoutes {
             None if self.safe_methods && method.is_safe() => Access::Read,
             None => Access::Write,
         }
+    }
+
+    /// Whether a server that reads this path in another way comes to the same route.
+    fn is_this_for_all(&self, route: &Route, method: &Method, path: &str) -> bool {
+        if goes_up(path) {
+            return false;
+        }
+        is_plain(path) || self.find(method, &plainly(path)).is_some_and(|other| std::ptr::eq(other, route))
     }
 
     /// How this request is asked not to count, if it can be.
@@ -124,6 +136,13 @@ impl ReadRoutes {
 fn is_plain(path: &str) -> bool {
     let mut segments = path.split('/').skip(1);
     path == "/" || (!path.contains(['%', ';']) && segments.all(|segment| !matches!(segment, "" | "." | "..")))
+}
+
+/// The plain path that the most lenient server makes of this one: decoded, without parameters and without empty segments.
+fn plainly(path: &str) -> String {
+    let decoded = percent_decode_str(path).decode_utf8_lossy();
+    let names = decoded.split('/').map(|segment| segment.split(';').next().unwrap_or_default());
+    names.filter(|name| !name.is_empty()).fold(String::new(), |plain, name| plain + "/" + name)
 }
 
 /// Whether some server may take this path for another one that lies elsewhere: by a dotted segment, also one with a parameter behind a `;`, and

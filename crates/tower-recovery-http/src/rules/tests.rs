@@ -9,6 +9,9 @@ fn rules() -> HttpRules<String> {
             .read(Method::POST, "/search")
             .and_then(|reads| reads.silent(Method::GET, "/artifacts/{id}", silence))
             .and_then(|reads| reads.write(Method::GET, "/logout"))
+            .and_then(|reads| reads.write(Method::GET, "/artifacts/purge"))
+            .and_then(|reads| reads.read(Method::GET, "/files/{*rest}"))
+            .and_then(|reads| reads.write(Method::GET, "/files/a/purge"))
             .unwrap(),
     )
 }
@@ -37,6 +40,14 @@ fn routes_come_before_the_safe_methods_and_what_nobody_listed_is_a_write() {
         (Method::GET, "/artifacts/%2E%2e", Access::Write),
         (Method::GET, "/artifacts/..%2flogout", Access::Write),
         (Method::GET, "/artifacts/..;a", Access::Write),
+        (Method::GET, "/artifacts/purge", Access::Write),
+        (Method::GET, "/artifacts/pur%67e", Access::Write),
+        (Method::GET, "/artifacts/purge;a", Access::Write),
+        (Method::GET, "/artifacts/7;a", Access::SilentRead),
+        (Method::GET, "/files/a//purge", Access::Write),
+        (Method::GET, "/files/a/purge/", Access::Write),
+        (Method::GET, "/files/a//b", Access::Read),
+        (Method::GET, "/files/a/%62", Access::Read),
         (Method::GET, "/artifacts/7%20b", Access::SilentRead),
         (Method::GET, "/artifacts/a..b", Access::SilentRead),
         (Method::OPTIONS, "/a//b", Access::Read),

@@ -231,7 +231,9 @@ where
     /// the old handle gave back, to whomever the new one points: nobody was bothered with it yet. The first repeat goes at once if there is another
     /// handle now.
     fn renewed(&mut self, renewal: Renewal) -> Next<Inner, Request> {
-        let is_free = matches!(renewal, Renewal::NewIdentity) || (renewal.is_changed() && self.handed_back);
+        let was_unsent = self.last.as_ref().is_some_and(|last| last.delivery() == Some(Delivery::NeverSent));
+        let is_free =
+            matches!(renewal, Renewal::NewIdentity) || (renewal.is_changed() && self.handed_back && was_unsent);
         if !is_free {
             self.pay()?;
         }
@@ -292,7 +294,8 @@ where
     fn give_up_repeating(&mut self, reason: GiveUp) -> Result<Inner::Response, Failure> {
         self.permit = None;
         let last = self.last.take().expect("nothing is repeated without a failure");
-        let last = self.with_unsent(last);
+        // A request that is not whole any more is nobody's to send.
+        let last = if reason == GiveUp::IncompleteCopy { last } else { self.with_unsent(last) };
         self.conclude(last, Some(reason))
     }
 
