@@ -19,6 +19,7 @@ mod audit {
     pub(crate) mod report;
     pub(crate) mod script;
     pub(crate) mod seed;
+    pub(crate) mod till;
     pub(crate) mod watch;
     pub(crate) mod world;
 }

@@ -25,7 +25,8 @@ use crate::audit::{
     call::{Call, Patience},
     clients::Stack,
     look_ups::RegistryDown,
-    watch::{Seen, Watch},
+    till::Trade,
+    watch::{OfOneCall, Seen, Watch},
     world::World,
 };
 
@@ -38,6 +39,7 @@ pub(crate) struct Done {
     pub(crate) took: Duration,
     pub(crate) outcome: Outcome,
     pub(crate) events: Vec<Seen>,
+    pub(crate) trades: Vec<Trade>,
 }
 
 #[derive(Debug)]
@@ -122,13 +124,13 @@ impl<Calls> Caller<Calls> {
         let request = call.request();
         let made = async { stack.ready().await?.call(request).await };
         let arrival = self.world.ledger.arrival(call.number);
-        let (outcome, events) = self.watch.over(patiently(call.patience, arrival, made)).await;
+        let (outcome, OfOneCall { events, trades }) = self.watch.over(patiently(call.patience, arrival, made)).await;
         let outcome = match outcome {
             None => Outcome::Dropped,
             Some(Ok(response)) => Outcome::Answered { status: response.status(), body: response.into_body() },
             Some(Err(error)) => Outcome::Failed(error.into()),
         };
-        Done { call, began, took: start.elapsed(), outcome, events }
+        Done { call, began, took: start.elapsed(), outcome, events, trades }
     }
 }
 

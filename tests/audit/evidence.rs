@@ -12,6 +12,7 @@ use crate::audit::{
     look_ups::LookUp,
     script::{Script, is_refusal},
     seed::Seed,
+    till::Trade,
     watch::{Seen, Watch},
     world::World,
 };
@@ -24,6 +25,8 @@ pub(crate) struct Evidence {
     pub(crate) seed: Seed,
     pub(crate) calls: Vec<CallEvidence>,
     pub(crate) of_the_handles: Vec<Seen>,
+    /// What was traded with the budget, in order.
+    pub(crate) trades: Vec<Trade>,
     pub(crate) look_ups: Vec<LookUp>,
     pub(crate) connections: usize,
     /// By how much the latest timer was late.
@@ -65,6 +68,7 @@ impl Evidence {
                 seed: script.seed,
                 calls: done.into_iter().map(|done| CallEvidence::new(&world, done)).collect(),
                 of_the_handles: watch.of_the_handles(),
+                trades: watch.trades(),
                 look_ups: world.look_ups.all(),
                 connections: world.connections(),
                 lateness,
@@ -104,6 +108,11 @@ impl CallEvidence {
             RecoveryEvent::CallRepeated { silenced, free, .. } => Some((silenced, free)),
             _ => None,
         })
+    }
+
+    /// How often it traded so with the budget.
+    pub(crate) fn trades(&self, trade: Trade) -> usize {
+        self.done.trades.iter().filter(|other| **other == trade).count()
     }
 
     pub(crate) fn attempts(&self) -> usize {

@@ -9,10 +9,10 @@ use tower_recovery::{
 use tower_recovery_http::{CollectLayer, ConnectLayer, HttpClassifier, Protocol, Transport};
 
 use super::{
-    ATTEMPT_TIMEOUT, ATTEMPTS, BACKOFF, BODY_LIMIT, Client, DEADLINE, NAME, RESOLVE_TIMEOUT, Stack, budget,
-    in_one_piece, leaving,
+    ATTEMPT_TIMEOUT, ATTEMPTS, BACKOFF, BODY_LIMIT, Client, DEADLINE, NAME, RESOLVE_TIMEOUT, Stack, in_one_piece,
+    leaving,
 };
-use crate::audit::{call::OnceRules, look_ups::LookUps, script::Wire, watch::Watch};
+use crate::audit::{call::OnceRules, look_ups::LookUps, script::Wire, till::Till, watch::Watch};
 
 pub(crate) struct ConnectionHttp1;
 
@@ -50,8 +50,11 @@ fn over_connections<Audited: Client>(transport: Transport, look_ups: LookUps, wa
         .observer(watch.clone());
     let timing = CallTiming::builder().attempts(ATTEMPTS).deadline(DEADLINE).attempt_timeout(ATTEMPT_TIMEOUT).build();
     let timing = timing.expect("the timing is within its bounds");
-    let retry =
-        ReadOnlyRetryLayer::new(OnceRules::new()).timing(timing).backoff(BACKOFF).budget(budget()).observer(watch);
+    let retry = ReadOnlyRetryLayer::new(OnceRules::new())
+        .timing(timing)
+        .backoff(BACKOFF)
+        .budget(Till::new(watch.clone()))
+        .observer(watch);
     in_one_piece(
         ServiceBuilder::new()
             .layer(retry)

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::Full;
 use tower::{Service, ServiceExt};
-use tower_recovery::{Failure, LinearBackoff, Recovery, ShareBudget};
+use tower_recovery::{Failure, LinearBackoff, Recovery};
 use tower_recovery_http::{AnswerRule, CollectedBody, HttpFrontDoor, HttpRecovery};
 
 pub(crate) use self::{
@@ -23,6 +23,7 @@ use crate::audit::{
     call::reads,
     look_ups::LookUps,
     script::{LEAVING, Wire},
+    till::Till,
     watch::Watch,
 };
 
@@ -46,6 +47,7 @@ pub(crate) const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 /// What a call may be repeated for: so little that it runs out.
 pub(crate) const RESERVED_PERMITS: u32 = 5;
 pub(crate) const PERMITS_IN_PERCENT: u32 = 2;
+pub(crate) const MOST_PERMITS: u32 = 100;
 const BACKOFF: LinearBackoff = LinearBackoff::new(Duration::from_millis(10), LONGEST_PAUSE);
 const BODY_LIMIT: usize = 1 << 16;
 const NAME: &str = "orders";
@@ -74,15 +76,10 @@ fn front_door(look_ups: LookUps, watch: Watch) -> HttpRecovery<LookUps, &'static
         .attempt_timeout(ATTEMPT_TIMEOUT)
         .resolve_timeout(RESOLVE_TIMEOUT)
         .backoff(BACKOFF)
-        .budget(budget())
+        .budget(Till::new(watch.clone()))
         .stale_if(leaving())
         .body_limit(BODY_LIMIT)
         .observer(watch)
-}
-
-fn budget() -> ShareBudget {
-    let budget = ShareBudget::builder().percent(PERMITS_IN_PERCENT).reserve(RESERVED_PERMITS).build();
-    budget.expect("it is within its bounds")
 }
 
 /// With the bodies of answers in one piece.

@@ -1,4 +1,5 @@
-//! reqwest in both of its versions, as the front door makes it. They have the same API and no type in common.
+//! reqwest in both of its versions, as the front door makes it: one over HTTP/2, one over HTTP/1. They have the same API and no type in
+//! common.
 
 use ::reqwest as reqwest_0_13;
 use bytes::Bytes;
@@ -11,15 +12,15 @@ use super::{Client, Stack, front_door};
 use crate::audit::{look_ups::LookUps, script::Wire, watch::Watch};
 
 macro_rules! client {
-    ($client:ident, $name:literal, $library:ident, $build:ident) => {
+    ($client:ident, $name:literal, $wire:ident, $library:ident, $build:ident $(, $setting:ident)*) => {
         pub(crate) struct $client;
 
         impl Client for $client {
             const NAME: &'static str = $name;
-            const WIRE: Wire = Wire::Pool;
+            const WIRE: Wire = Wire::$wire;
 
             fn stack(look_ups: LookUps, watch: Watch) -> impl Stack {
-                let stack = front_door(look_ups, watch).$build(|client| client.no_proxy());
+                let stack = front_door(look_ups, watch).$build(|client| client.no_proxy()$(.$setting())*);
                 stack
                     .expect("the settings are within their bounds")
                     .map_request(|request| $library::Request::try_from(with_host(request)).expect("its URL is whole"))
@@ -34,8 +35,8 @@ macro_rules! client {
     };
 }
 
-client!(Reqwest013, "reqwest 0.13", reqwest_0_13, reqwest);
-client!(Reqwest012, "reqwest 0.12", reqwest_0_12, reqwest_0_12);
+client!(Reqwest013, "reqwest 0.13, HTTP/2", Streams, reqwest_0_13, reqwest, http2_prior_knowledge);
+client!(Reqwest012, "reqwest 0.12, HTTP/1", Pool, reqwest_0_12, reqwest_0_12);
 
 /// reqwest knows no path alone: any host will do.
 fn with_host(request: Request<Full<Bytes>>) -> Request<Bytes> {

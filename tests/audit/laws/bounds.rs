@@ -1,4 +1,4 @@
-//! Law 11.
+//! Law 11, but for the permits.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use tower_recovery::{GiveUp, RecoveryEvent};
 
 use super::{Finding, Terms};
 use crate::audit::{
-    clients::{ATTEMPTS, PERMITS_IN_PERCENT, RESERVED_PERMITS},
+    clients::ATTEMPTS,
     evidence::{CallEvidence, Evidence},
 };
 
@@ -19,20 +19,6 @@ pub(super) fn nobody_hammers(evidence: &Evidence) -> Finding {
         finding.hold(call.entry.arrived <= call.attempts(), call, "more arrived than was sent");
         finding.hold(is_free_once_a_generation(call), call, "a repeat was free twice");
     }
-    finding
-}
-
-/// The repeats that are not free are paid for, by a share of what was answered.
-pub(super) fn repeats_are_paid_for(evidence: &Evidence) -> Finding {
-    let mut finding = Finding::new("11", "calls that were given up for want of a permit", 20);
-    let (mut paid, mut answered) = (0, 0);
-    for call in &evidence.calls {
-        finding.stake_if(call.failed().is_some_and(|failed| failed.gave_up == Some(GiveUp::Budget)));
-        paid += call.repeats().filter(|(_, free)| !free).count();
-        answered += call.answered_attempts();
-    }
-    let most = RESERVED_PERMITS as usize + answered * PERMITS_IN_PERCENT as usize / 100;
-    finding.hold_overall(paid <= most, format_args!("{paid} repeats were paid for, with {most} permits"));
     finding
 }
 

@@ -3,6 +3,7 @@
 mod answers;
 mod bounds;
 mod dropped;
+mod permits;
 mod reads;
 mod registry;
 mod repeats;
@@ -66,13 +67,15 @@ pub(crate) fn examine(evidence: &Evidence, terms: Terms) -> Vec<Finding> {
         no_write_twice(evidence),
         repeats::what_was_not_executed_is_repeated(evidence, terms),
         repeats::what_is_proven_is_so(evidence),
+        permits::who_lacks_a_permit_was_refused_one(evidence),
         silence::repeats_are_silent_only_where_needed(evidence),
         answers::answers_are_final(evidence),
         registry::one_resolve_an_eviction(evidence),
         registry::failed_resolves_surface(evidence),
         dropped::dropped_calls_start_nothing(evidence),
         bounds::nobody_hammers(evidence),
-        bounds::repeats_are_paid_for(evidence),
+        permits::repeats_are_paid_for(evidence),
+        permits::permits_are_a_share_of_the_answers(evidence),
         bounds::resolves_have_a_floor(evidence, terms),
         reads::reads_end_in_time(evidence),
     ]

@@ -7,6 +7,7 @@ use crate::audit::{
     callers::Outcome,
     clients::{ATTEMPTS, DEADLINE, LONGEST_PAUSE},
     evidence::{CallEvidence, Evidence},
+    till::Trade,
 };
 
 /// What certainly was not executed is sent again, and so is a read, unless attempts, permits or deadline ran out, there is nothing to
@@ -50,8 +51,7 @@ fn is_true(reason: GiveUp, call: &CallEvidence, terms: Terms) -> bool {
         GiveUp::Attempts => call.attempts() == ATTEMPTS as usize,
         GiveUp::Deadline => call.done.took + LONGEST_PAUSE >= DEADLINE,
         GiveUp::NoRequest => terms.knows_once && call.done.call.sent_once,
-        // Nothing says how many there were, but what is sold is counted.
-        GiveUp::Budget => true,
+        GiveUp::Budget => call.trades(Trade::Refused) == 1,
         _ => false,
     }
 }
