@@ -90,6 +90,7 @@ mod handover;
 mod interleavings;
 mod invalid_setting;
 mod lease;
+pub mod policy;
 mod read_methods;
 pub mod read_only_retry;
 mod request_rules;
@@ -112,6 +113,7 @@ pub use crate::{
     handover::Handover,
     invalid_setting::InvalidSetting,
     lease::{Lease, Renewal},
+    policy::{RoutePolicy, RoutePolicyBuilder, StreamMode, StreamPolicy, StreamPolicyBuilder},
     read_methods::{Access, ReadMethods},
     read_only_retry::{DeadlineExceeded, LinearBackoff, ReadOnlyRetryLayer},
     request_rules::{NamedRules, RequestRules},

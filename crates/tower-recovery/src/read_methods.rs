@@ -82,6 +82,12 @@ impl ReadMethods {
     pub fn access(&self, name: &str) -> Access {
         self.listed.get(name).copied().unwrap_or_default()
     }
+
+    /// What is listed, in no order.
+    #[cfg(feature = "serde")]
+    pub(crate) fn listed(&self) -> impl Iterator<Item = (&str, Access)> {
+        self.listed.iter().map(|(name, access)| (&**name, *access))
+    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,8 @@ use tower_recovery::{
     Access, Acquire, Addressed, AttemptTimedOut, AttemptTimeoutLayer, CallTiming, CallTimingBuilder, ClassifyLayer,
     DeadlineExceeded, Delivery, Dispatch, Failure, Generation, HandleCache, HandleCacheBuilder, Held, Identity,
     InvalidSetting, Lease, LinearBackoff, NamedRules, NotReady, ReadMethods, ReadOnlyRetryLayer, Recovery, Renewal,
-    ReresolveLayer, ResolveError, Resolved, Verdict,
+    ReresolveLayer, ResolveError, Resolved, RoutePolicy, RoutePolicyBuilder, StreamMode, StreamPolicy,
+    StreamPolicyBuilder, Verdict,
     attempt_timeout::{AttemptTimeout, AttemptTimeoutFuture},
     classify::{ClassifyFuture, ClassifyService},
     dispatch::DispatchFuture,
@@ -40,6 +41,7 @@ type Middle = Reresolve<Below, Handle>;
 #[test]
 fn the_vocabulary_crosses_threads() {
     shareable::<(Access, Delivery, Verdict, Generation, Identity, ReadMethods, Recovery)>();
+    shareable::<(RoutePolicy, RoutePolicyBuilder, StreamPolicy, StreamPolicyBuilder, StreamMode)>();
     shareable::<(CallTiming, CallTimingBuilder, LinearBackoff, NamedRules<OnlySend>)>();
     shareable::<(Resolved<Handle>, Held<Handle>, Addressed<Handle, Call>, Lease, Renewal)>();
     cloneable::<(Access, Delivery, Verdict, Generation, Identity, ReadMethods, Lease, Renewal, NamedRules<OnlySend>)>();

@@ -18,6 +18,18 @@ impl LinearBackoff {
         Self { step, ceiling }
     }
 
+    /// By how much each repeat waits longer than the one before.
+    #[must_use]
+    pub const fn step(self) -> Duration {
+        self.step
+    }
+
+    /// The longest pause.
+    #[must_use]
+    pub const fn ceiling(self) -> Duration {
+        self.ceiling
+    }
+
     /// The pause before the n-th repeat of a call, from 1; `chance` from 0 to 1 takes up to half of it away.
     ///
     /// ```
