@@ -44,7 +44,7 @@ impl LinearBackoff {
     #[must_use]
     pub fn pause(self, repeat: u32, chance: f64) -> Duration {
         let whole = self.step.saturating_mul(repeat).min(self.ceiling);
-        clock::part(whole, 1.0 - chance.clamp(0.0, 1.0) / 2.0)
+        clock::part(whole, 1.0 - chance.max(0.0).clamp(0.0, 1.0) / 2.0)
     }
 }
 
@@ -71,6 +71,7 @@ mod tests {
         assert_eq!(pauses(backoff, 1.0), [100, 200, 250, 250]);
         assert_eq!(pauses(backoff, -7.0), pauses(backoff, 0.0), "chance is cut to its range");
         assert_eq!(pauses(backoff, 7.0), pauses(backoff, 1.0));
+        assert_eq!(pauses(backoff, f64::NAN), pauses(backoff, 0.0));
     }
 
     #[test]
