@@ -4,6 +4,7 @@ mod support;
 
 use std::{
     pin::Pin,
+    sync::{Arc, Mutex},
     task::{Context, Poll},
     time::Duration,
 };
@@ -13,7 +14,9 @@ use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use tokio::time::Instant;
 use tower::{Service, ServiceExt, util::BoxCloneSyncService};
-use tower_recovery::{AttemptTimedOut, Delivery, Failure, LinearBackoff, Recovery, ResolveError, Verdict};
+use tower_recovery::{
+    AttemptTimedOut, Delivery, Failure, LinearBackoff, Recovery, RecoveryEvent, ResolveError, Verdict,
+};
 use tower_recovery_http::{HttpFrontDoor, IncompleteBody, Origin, RepeatableBody, Transport};
 use tower_recovery_test::{Act, FaultyServer, NotRegistered, Registry};
 
@@ -153,6 +156,31 @@ async fn the_pause_between_two_resolves_is_the_users() {
     let started = Instant::now();
     call(&mut api, write("unknown")).await.unwrap_err();
     assert!((step..=step * 5 / 4).contains(&started.elapsed()), "{:?}", started.elapsed());
+}
+
+/// Chance adds up to a quarter to each of them.
+#[tokio::test(start_paused = true)]
+async fn the_pauses_between_resolves_that_did_not_help_grow_by_the_step_and_stop_at_the_ceiling() {
+    let (step, ceiling) = (Duration::from_secs(10), Duration::from_secs(25));
+    let failed = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&failed);
+    let observer = move |event: &RecoveryEvent| {
+        if let RecoveryEvent::ResolveFailed { .. } = event {
+            log.lock().expect("no holder panics").push(Instant::now());
+        }
+    };
+    let soon = Duration::from_millis(1);
+    let door = door(&Registry::new()).attempts(6).backoff(LinearBackoff::new(soon, soon)).observer(observer);
+    let mut api = door.resolve_floor(step, ceiling).build().unwrap();
+    call(&mut api, write("unknown")).await.unwrap_err();
+
+    let failed = failed.lock().expect("no holder panics");
+    let pauses: Vec<_> = failed.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let expected = [step, 2 * step, ceiling, ceiling, ceiling];
+    assert_eq!(pauses.len(), expected.len(), "{pauses:?}");
+    for (pause, least) in pauses.iter().zip(expected) {
+        assert!((least..=least * 5 / 4).contains(pause), "{least:?}: {pauses:?}");
+    }
 }
 
 #[tokio::test]
