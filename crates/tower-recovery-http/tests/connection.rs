@@ -70,7 +70,8 @@ async fn b04_a_connection_that_has_ended_hands_a_write_back_and_it_is_done_once_
     let registry = registry_of(&server).await;
     let stack = stack::<Streamed>(&registry, HttpRules::new(ReadRoutes::safe()));
     stack.clone().oneshot(streamed("first")).await.unwrap();
-    timeout(BOUND, server.wait_until_open(0)).await.expect("the client sees the end of its connection");
+    timeout(BOUND, server.wait_until_open(0)).await.expect("the server closes its connection");
+    settle().await;
 
     stack.oneshot(streamed("second")).await.unwrap();
     assert_eq!((server.executed("second"), server.requests_read(), server.connections_accepted()), (1, 2, 2));

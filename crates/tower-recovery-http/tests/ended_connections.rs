@@ -13,7 +13,7 @@ use tower_recovery_test::{
     faulty::{RequestContext, Until},
 };
 
-use self::support::{Api, Client, NAME, bounded, read, registry_of, write};
+use self::support::{Api, Client, NAME, bounded, read, registry_of, settle, write};
 
 /// The server's answer to a first request, to the last byte.
 const ANSWER: &str = "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ndone";
@@ -73,6 +73,7 @@ async fn b14_a_goodbye_that_came_before_the_request_is_nobodys_answer() {
         bounded(server.wait_until_timed_out(number)).await;
         bounded(proxy.wait_until_open(0)).await;
         bounded(api.sees_the_end()).await;
+        settle().await;
 
         for request in [write("next"), read("next read")] {
             assert_eq!(bounded(api.text(request)).await.unwrap(), "done", "{client:?}");
@@ -101,6 +102,7 @@ async fn b14_a_goodbye_that_crosses_the_request_is_taken_for_its_answer() {
         assert_eq!(server.requests_executed(), number, "{client:?}: none of those that crossed");
         bounded(proxy.wait_until_open(0)).await;
         bounded(api.sees_the_end()).await;
+        settle().await;
 
         assert_eq!(bounded(api.text(write("next"))).await.unwrap(), "done", "{client:?}");
         assert_eq!((server.executed("next"), proxy.connections_accepted()), (1, number + 1), "{client:?}");

@@ -2,10 +2,13 @@
 
 mod support;
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
 
 use futures_util::future::join_all;
-use tower_recovery::{AttemptTimedOut, Delivery};
+use tower_recovery::{AttemptTimedOut, Delivery, LinearBackoff};
 use tower_recovery_test::{
     Act, ConnectionAct,
     faulty::{RequestContext, Until},
@@ -35,6 +38,9 @@ async fn b01_a_used_connection_closed_under_the_request_is_maybe_sent_over_every
             }
             assert_eq!((server.requests_read(), server.executed("second")), (1 + attempts, attempts - 1), "{client:?}");
             assert_eq!(server.connections_accepted(), attempts, "{client:?}");
+            if attempts == 2 {
+                assert_eq!(server.executions()[1].query.as_deref(), Some("silent=true"), "{client:?}");
+            }
         }
     }
 }
@@ -63,20 +69,36 @@ async fn b02_an_answer_that_did_not_come_is_maybe_sent_over_every_client() {
 /// connection asks first whether it lives. Whether that sees the end in time, or the request is first, is a race that no side can decide.
 #[tokio::test]
 async fn b11_a_connection_closed_at_accept_is_dialled_once_an_attempt_over_every_client() {
-    for client in Client::all() {
-        for act in [ConnectionAct::CloseAtAccept, ConnectionAct::ResetAtAccept] {
-            let server = client.serve(|server| server.at_accept(move |_| act)).await;
-            let api = client.api(&registry_of(&server).await);
-            let failure = bounded(api.send(read("read"))).await.unwrap_err();
-            assert_eq!((failure.attempts(), failure.is_exhausted()), (3, true), "{client:?}, {act:?}: {failure:?}");
-            assert_eq!(server.connections_accepted(), 3, "{client:?}, {act:?}");
-            assert!(
-                matches!(failure.delivery(), Some(Delivery::NeverSent | Delivery::MaybeSent)),
-                "{client:?}, {act:?}"
-            );
-            assert_eq!(server.requests_executed(), 0);
-        }
-    }
+    // A handle of one connection is dialled in its look-up, which keeps a pause of its own. That of a pool is dialled in the attempt: the first repeat goes at
+    // once to the new one, and the second has a pause here that is longer than any of a look-up's.
+    let (floor, step) = (Duration::from_millis(100), Duration::from_millis(300));
+    let rows = Client::all()
+        .flat_map(|client| [ConnectionAct::CloseAtAccept, ConnectionAct::ResetAtAccept].map(|act| (client, act)));
+    join_all(rows.map(async |(client, act)| {
+        let row = format!("{client:?}, {act:?}");
+        let dials = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&dials);
+        let at_accept = move |_| {
+            log.lock().expect("no holder panics").push(Instant::now());
+            act
+        };
+        let server = client.serve(|server| server.at_accept(at_accept)).await;
+        let backoff = LinearBackoff::new(step, 10 * step);
+        let api = client.api_with(&registry_of(&server).await, Settings { backoff, ..Settings::default() });
+        let started = Instant::now();
+        let failure = bounded(api.send(read("read"))).await.unwrap_err();
+        assert_eq!((failure.attempts(), failure.is_exhausted()), (3, true), "{row}: {failure:?}");
+        assert!(matches!(failure.delivery(), Some(Delivery::NeverSent | Delivery::MaybeSent)), "{row}");
+        assert_eq!(server.requests_executed(), 0, "{row}");
+        let [_, second, third] = dials.lock().expect("no holder panics")[..] else { panic!("{row}: {dials:?}") };
+        assert!(second - started >= floor, "{row}: {dials:?} after {started:?}");
+        let is_calm = match client {
+            Client::Pool(_) => third - second >= step,
+            Client::Connection(_) => third - started >= 2 * floor,
+        };
+        assert!(is_calm, "{row}: {dials:?} after {started:?}");
+    }))
+    .await;
 }
 
 /// B15 (b): only a time-out before the connection is made proves that nothing was sent. The other half is in `tls.rs`.

@@ -117,7 +117,10 @@ async fn b01_a_pooled_connection_closed_under_the_request_is_maybe_sent() {
         assert_eq!(server.requests_read(), 1 + attempts_read);
         match attempts_read {
             1 => assert_eq!(outcome.unwrap_err().delivery(), Some(Delivery::MaybeSent)),
-            _ => assert_eq!(outcome.unwrap(), "done"),
+            _ => {
+                assert_eq!(outcome.unwrap(), "done");
+                assert_eq!(server.executions()[1].query.as_deref(), Some("silent=true"), "the repeat is silent");
+            }
         }
     }
 }

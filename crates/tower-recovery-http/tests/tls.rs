@@ -3,12 +3,15 @@
 
 mod support;
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use futures_util::future::join_all;
 use rustls::{CertificateError, Error as TlsError};
 use tokio::net::{TcpSocket, TcpStream};
-use tower_recovery::Delivery;
+use tower_recovery::{Delivery, RecoveryEvent};
 use tower_recovery_http::{ConnectTimedOut, Transport};
 use tower_recovery_test::{
     ConnectionAct, Registry,
@@ -43,13 +46,25 @@ async fn b15_a_connection_that_is_not_made_in_time_is_never_sent_and_a_write_goe
     assert_eq!(failure.find::<ConnectTimedOut>().unwrap().limit, Duration::from_millis(200));
 
     let server = server().await.unwrap();
-    let mut api = door(&registry).transport(Transport::new().connect_timeout(PATIENCE)).build().unwrap();
+    let first = Arc::new(Mutex::new(None));
+    let met = Arc::clone(&first);
+    let observer = move |event: &RecoveryEvent| {
+        if let RecoveryEvent::AttemptFailed { attempt: 1, delivery, cause, .. } = event {
+            *met.lock().expect("no holder panics") = Some((*delivery, cause.clone()));
+        }
+    };
+    let look_ups = registry.look_ups(NAME);
+    let transport = Transport::new().connect_timeout(PATIENCE);
+    let mut api = door(&registry).transport(transport).observer(observer).build().unwrap();
     let calling = tokio::spawn(async move { support::call(&mut api, write("write")).await });
     // The first attempt is on its way to the deaf one.
-    bounded(registry.wait_until_look_ups(NAME, registry.look_ups(NAME) + 1)).await;
+    bounded(registry.wait_until_look_ups(NAME, look_ups + 1)).await;
     register(&registry, "second", &server);
     bounded(calling).await.unwrap().unwrap();
-    assert_eq!(server.executed("write"), 1);
+    assert_eq!((server.executed("write"), registry.look_ups(NAME)), (1, look_ups + 2));
+    let (delivery, cause) = first.lock().expect("no holder panics").take().expect("the first attempt failed");
+    assert_eq!(delivery, Some(Delivery::NeverSent));
+    assert!(cause.ends_with(&format!("no connection was made within {PATIENCE:?}")), "{cause}");
 }
 
 /// B15 (a), before TLS is done.

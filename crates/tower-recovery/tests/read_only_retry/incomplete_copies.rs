@@ -103,6 +103,24 @@ async fn a_copy_that_is_lost_during_the_pause_is_not_sent() {
     assert_eq!(calls.load(Relaxed), 1);
 }
 
+/// One that was handed back may have been a copy itself, whose source goes on being read elsewhere.
+#[tokio::test(start_paused = true)]
+async fn a_copy_that_was_handed_back_and_is_lost_during_the_pause_is_not_sent() {
+    let (calls, transport) = failing(Verdict::never_sent(), Some);
+    let backoff = LinearBackoff::new(millis(500), millis(500));
+    let stack = ServiceBuilder::new().layer(ReadOnlyRetryLayer::new(Rules).backoff(backoff)).service(transport);
+    let request = Streamed::default();
+    let taken = Arc::clone(&request.taken);
+    let mut call = tokio_test::task::spawn(stack.oneshot(request));
+    tokio_test::assert_pending!(call.poll());
+    taken.store(true, Relaxed);
+    tokio::time::advance(millis(500)).await;
+    assert!(call.is_woken());
+    let failure = tokio_test::assert_ready!(call.poll()).unwrap_err();
+    assert_eq!((failure.delivery(), failure.gave_up()), (Some(Delivery::NeverSent), Some(GiveUp::IncompleteCopy)));
+    assert_eq!(calls.load(Relaxed), 1);
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_is_handed_back_may_be_a_copy_that_has_lost_its_beginning() {
     for is_whole in [true, false] {
