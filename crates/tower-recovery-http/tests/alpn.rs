@@ -1,5 +1,6 @@
 //! What is spoken over TLS: HTTP/2 is not spoken to who did not choose it.
 #![cfg(all(feature = "http2", feature = "rustls"))]
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail like the tests do")]
 
 mod support;
 

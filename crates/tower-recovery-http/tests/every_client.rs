@@ -4,10 +4,11 @@ mod support;
 
 use std::{
     sync::{Arc, Mutex},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use futures_util::future::join_all;
+use tokio::time::Instant;
 use tower_recovery::{AttemptTimedOut, Delivery, LinearBackoff};
 use tower_recovery_test::{
     Act, ConnectionAct,
