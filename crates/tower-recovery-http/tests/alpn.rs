@@ -60,7 +60,7 @@ async fn refused(registry: &Registry<Origin>, tls: ClientConfig) -> [Failure; 2]
     assert_eq!(of_a_pool.attempts(), 1, "{of_a_pool:?}");
     let connecting =
         ServiceBuilder::new().layer(ConnectLayer::<Full<Bytes>>::new(transport)).service(registry.resolver());
-    let of_a_connection = Failure::recover(bounded(connecting.oneshot(NAME)).await.err().expect("it is refused"));
+    let of_a_connection = Failure::recover(bounded(connecting.oneshot(NAME)).await.unwrap_err());
     for failure in [&of_a_pool, &of_a_connection] {
         assert_eq!((failure.delivery(), failure.is_permanent()), (Some(Delivery::NeverSent), true), "{failure:?}");
     }
