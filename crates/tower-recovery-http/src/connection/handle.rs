@@ -166,8 +166,8 @@ where
     }
 }
 
-/// hyper's word for a request that waited for a stream when its connection ended is the one for a failed body of the request. The one says something
-/// of the handle.
+/// hyper's word for a request that waited for a stream when its connection ended is a user's error, as a failed body of the request is elsewhere. This one
+/// says something of the handle.
 #[cfg(feature = "http2")]
 fn indicted_if(connection_ended: bool, error: BoxError) -> BoxError {
     match error.downcast::<Unanswered>() {
