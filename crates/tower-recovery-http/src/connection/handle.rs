@@ -51,8 +51,8 @@ pub struct Unanswered(#[source] pub hyper::Error);
 /// # Errors
 ///
 /// What hyper gave back unsent is a [`Failure`] that hands the request back, as it was given. A `CONNECT` is refused, never sent:
-/// [`TunnelRefused`](crate::TunnelRefused); so is a `Host` that cannot be sent as `:authority`, over HTTP/2: [`InvalidHost`](crate::InvalidHost). Any other error is [`Unanswered`], with hyper's own, as
-/// [`HttpClassifier`](crate::HttpClassifier) knows it.
+/// [`TunnelRefused`](crate::TunnelRefused); so is a `Host` that cannot be sent as `:authority`, over HTTP/2:
+/// [`InvalidHost`](crate::InvalidHost). Any other error is [`Unanswered`], with hyper's own, as [`HttpClassifier`](crate::HttpClassifier) knows it.
 pub struct ConnectionHandle<RequestBody> {
     origin: Origin,
     sender: Sender<RequestBody>,

@@ -86,9 +86,9 @@ async fn a_copy_that_is_not_whole_any_more_is_not_sent_and_the_failure_says_so()
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_copy_that_is_lost_during_the_pause_is_not_sent() {
-    let (calls, transport) = failing(Verdict::maybe_sent(), |_| None);
+/// The copy is whole when the attempt fails, and is not any more when the pause is over: it is neither sent nor handed out.
+async fn lose_in_the_pause(verdict: Verdict, act: fn(Streamed) -> Option<Streamed>) {
+    let (calls, transport) = failing(verdict, act);
     let backoff = LinearBackoff::new(millis(500), millis(500));
     let stack = ServiceBuilder::new().layer(ReadOnlyRetryLayer::new(Rules).backoff(backoff)).service(transport);
     let request = Streamed::default();
@@ -99,26 +99,20 @@ async fn a_copy_that_is_lost_during_the_pause_is_not_sent() {
     tokio::time::advance(millis(500)).await;
     assert!(call.is_woken());
     let failure = tokio_test::assert_ready!(call.poll()).unwrap_err();
-    assert_eq!((failure.delivery(), failure.gave_up()), (Some(Delivery::MaybeSent), Some(GiveUp::IncompleteCopy)));
+    assert_eq!((failure.delivery(), failure.gave_up()), (verdict.delivery(), Some(GiveUp::IncompleteCopy)));
+    assert!(failure.take_unsent::<Streamed>().is_none(), "what lost its beginning is nobody's to send");
     assert_eq!(calls.load(Relaxed), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_copy_that_is_lost_during_the_pause_is_not_sent() {
+    lose_in_the_pause(Verdict::maybe_sent(), |_| None).await;
 }
 
 /// One that was handed back may have been a copy itself, whose source goes on being read elsewhere.
 #[tokio::test(start_paused = true)]
 async fn a_copy_that_was_handed_back_and_is_lost_during_the_pause_is_not_sent() {
-    let (calls, transport) = failing(Verdict::never_sent(), Some);
-    let backoff = LinearBackoff::new(millis(500), millis(500));
-    let stack = ServiceBuilder::new().layer(ReadOnlyRetryLayer::new(Rules).backoff(backoff)).service(transport);
-    let request = Streamed::default();
-    let taken = Arc::clone(&request.taken);
-    let mut call = tokio_test::task::spawn(stack.oneshot(request));
-    tokio_test::assert_pending!(call.poll());
-    taken.store(true, Relaxed);
-    tokio::time::advance(millis(500)).await;
-    assert!(call.is_woken());
-    let failure = tokio_test::assert_ready!(call.poll()).unwrap_err();
-    assert_eq!((failure.delivery(), failure.gave_up()), (Some(Delivery::NeverSent), Some(GiveUp::IncompleteCopy)));
-    assert_eq!(calls.load(Relaxed), 1);
+    lose_in_the_pause(Verdict::never_sent(), Some).await;
 }
 
 #[tokio::test(start_paused = true)]
