@@ -98,6 +98,7 @@ pub mod reresolve;
 mod resolved;
 mod retry_budget;
 mod sources;
+pub mod stream_replacement;
 mod sync;
 
 pub use crate::{

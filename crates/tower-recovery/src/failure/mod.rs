@@ -10,7 +10,7 @@ use std::{error::Error, fmt};
 
 use tower::BoxError;
 
-use self::slot::Slot;
+pub(crate) use self::slot::Slot;
 use crate::{Delivery, GiveUp, Lease, NotReady, Verdict, sources};
 
 /// The one error that leaves every layer: what happened, and what it proves about the request.
@@ -98,6 +98,14 @@ impl Failure {
         self
     }
 
+    /// The attempt ran on the handle of this lease. A [`Reresolve`](crate::reresolve::Reresolve) says so by itself; what breaks after its call has ended
+    /// is said by whoever kept the lease.
+    #[must_use]
+    pub fn with_lease(mut self, lease: Lease) -> Self {
+        self.set_lease(lease);
+        self
+    }
+
     /// What is proven about the request. Over several attempts of one call it speaks of them all: `MaybeSent` if one of them may have executed.
     ///
     /// `None` is an error that nothing recognised.
@@ -154,7 +162,7 @@ impl Failure {
         self.0.response.take()
     }
 
-    /// The lease of the handle on which the attempt ran, once a [`Reresolve`](crate::reresolve::Reresolve) has seen the failure.
+    /// The lease of the handle on which the attempt ran, once it is known: see [`with_lease`](Self::with_lease).
     #[must_use]
     pub fn lease(&self) -> Option<&Lease> {
         self.0.lease.as_ref()

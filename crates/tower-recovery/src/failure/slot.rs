@@ -5,23 +5,23 @@ use std::any::Any;
 use crate::sync::{Mutex, lock};
 
 /// The mutex makes what it holds `Sync` whatever its type, and lets it be taken out of an error that somebody else's error wraps.
-pub(super) struct Slot(Mutex<Option<Box<dyn Any + Send>>>);
+pub(crate) struct Slot(Mutex<Option<Box<dyn Any + Send>>>);
 
 impl Slot {
-    pub(super) fn empty() -> Self {
+    pub(crate) fn empty() -> Self {
         Self(Mutex::new(None))
     }
 
-    pub(super) fn holding<Value: Send + 'static>(value: Value) -> Self {
+    pub(crate) fn holding<Value: Send + 'static>(value: Value) -> Self {
         Self::holding_erased(Box::new(value))
     }
 
-    pub(super) fn holding_erased(value: Box<dyn Any + Send>) -> Self {
+    pub(crate) fn holding_erased(value: Box<dyn Any + Send>) -> Self {
         Self(Mutex::new(Some(value)))
     }
 
     /// Takes the value if it is of this type, and leaves any other where it is.
-    pub(super) fn take<Value: 'static>(&self) -> Option<Value> {
+    pub(crate) fn take<Value: 'static>(&self) -> Option<Value> {
         let mut slot = lock(&self.0);
         match slot.take()?.downcast() {
             Ok(value) => Some(*value),
@@ -33,7 +33,7 @@ impl Slot {
     }
 
     /// Moves whatever is held into a slot of its own.
-    pub(super) fn empty_out(&self) -> Self {
+    pub(crate) fn empty_out(&self) -> Self {
         Self(Mutex::new(lock(&self.0).take()))
     }
 }
