@@ -1,13 +1,17 @@
 //! What the layers do, for whoever watches: as values to an [`Observer`], and through `tracing`.
 
 mod observer;
+mod text;
 mod trace;
 
-use std::{error::Error, sync::Arc};
+use std::{sync::Arc, time::Duration};
 
 pub use self::observer::Observer;
-pub(crate) use self::observer::Reporter;
-use crate::{Delivery, Generation, Identity, sources};
+pub(crate) use self::{observer::Reporter, text::text};
+use crate::{
+    Delivery, Generation, Identity,
+    stream_replacement::{PreservedBecause, ReplacementBasis},
+};
 
 /// Something that a layer did on its failure path.
 ///
@@ -84,6 +88,175 @@ pub enum RecoveryEvent {
         /// Which bound it was.
         reason: GiveUp,
     },
+    /// An attempt of a stream begins.
+    PhysicalAttemptStarted {
+        /// The name of the replacement layer.
+        route: Arc<str>,
+        /// The method that is called.
+        method: String,
+        /// Which attempt of its call, from 1.
+        attempt: u32,
+        /// Whether the request was asked to be silent.
+        silenced: bool,
+    },
+    /// An attempt of a stream failed, or ended before it was complete.
+    PhysicalAttemptFailed {
+        /// The name of the replacement layer.
+        route: Arc<str>,
+        /// The method that was called.
+        method: String,
+        /// Which attempt of its call, from 1.
+        attempt: u32,
+        /// What the failure proves; `None` where nothing recognised it.
+        delivery: Option<Delivery>,
+        /// How many items of content it had given.
+        items: u64,
+        /// How many bytes they held.
+        bytes: u64,
+        /// Why, cut to 256 characters.
+        cause: String,
+    },
+    /// A stream is complete, or has ended with a verdict of the other side.
+    PhysicalAttemptSucceeded {
+        /// The name of the replacement layer.
+        route: Arc<str>,
+        /// The method that was called.
+        method: String,
+        /// Which attempt of its call, from 1.
+        attempt: u32,
+        /// How many items of content it gave.
+        items: u64,
+        /// How many bytes they held.
+        bytes: u64,
+    },
+    /// A silent attempt is given up.
+    PhysicalAttemptAbandoned {
+        /// The name of the replacement layer.
+        route: Arc<str>,
+        /// The method that was called.
+        method: String,
+        /// Which attempt of its call, from 1.
+        attempt: u32,
+        /// How many items of content it had given.
+        items: u64,
+        /// How many bytes they held.
+        bytes: u64,
+    },
+    /// There are signs of life of a stream. Said at most every 30 s.
+    CallActivity {
+        /// The name of the replacement layer.
+        route: Arc<str>,
+        /// The method that was called.
+        method: String,
+        /// Which attempt of its call, from 1.
+        attempt: u32,
+        /// How many items of content it has given.
+        items: u64,
+    },
+    /// There is no sign of life of a stream. Said every 120 s.
+    CallWaiting {
+        /// The name of the replacement layer.
+        route: Arc<str>,
+        /// The method that was called.
+        method: String,
+        /// Which attempt of its call, from 1.
+        attempt: u32,
+        /// For how long.
+        silent_for: Duration,
+    },
+    /// A stream is silent, and its route is asked whether it works.
+    RecoveryProbeStarted {
+        /// The name of the replacement layer.
+        route: Arc<str>,
+        /// The method that was called.
+        method: String,
+        /// Which attempt of its call, from 1.
+        attempt: u32,
+        /// Which probe of this silence, from 1.
+        round: u32,
+    },
+    /// The route gave a real answer.
+    RecoveryProbeSucceeded {
+        /// The name of the replacement layer.
+        route: Arc<str>,
+        /// The method that was called.
+        method: String,
+        /// Which attempt of its call, from 1.
+        attempt: u32,
+    },
+    /// The route gave no answer, or none that is real.
+    RecoveryProbeFailed {
+        /// The name of the replacement layer.
+        route: Arc<str>,
+        /// The method that was called.
+        method: String,
+        /// Which attempt of its call, from 1.
+        attempt: u32,
+        /// Why, cut to 256 characters.
+        cause: String,
+    },
+    /// A probe is dropped: the stream gave a sign of life, or ended.
+    RecoveryProbeCancelled {
+        /// The name of the replacement layer.
+        route: Arc<str>,
+        /// The method that was called.
+        method: String,
+        /// Which attempt of its call, from 1.
+        attempt: u32,
+    },
+    /// A silent attempt is left alone.
+    RecoveryOriginalPreserved {
+        /// The name of the replacement layer.
+        route: Arc<str>,
+        /// The method that was called.
+        method: String,
+        /// Which attempt of its call, from 1.
+        attempt: u32,
+        /// Why.
+        reason: PreservedBecause,
+    },
+    /// The route of a silent stream works, and the stream is waited for a last time.
+    RecoveryGraceStarted {
+        /// The name of the replacement layer.
+        route: Arc<str>,
+        /// The method that was called.
+        method: String,
+        /// Which attempt of its call, from 1.
+        attempt: u32,
+    },
+    /// A stream would be replaced, but its replacements are spent.
+    RecoveryExhausted {
+        /// The name of the replacement layer.
+        route: Arc<str>,
+        /// The method that was called.
+        method: String,
+        /// How many attempts were spent.
+        attempts: u32,
+    },
+    /// A stream is silent, and three probes in a row got no answer.
+    RecoveryProviderUnreachable {
+        /// The name of the replacement layer.
+        route: Arc<str>,
+        /// The method that was called.
+        method: String,
+        /// How many attempts were spent.
+        attempts: u32,
+    },
+    /// An attempt is closed, and another one will take its place.
+    RecoveryReplacementProposed {
+        /// The name of the replacement layer.
+        route: Arc<str>,
+        /// The method that was called.
+        method: String,
+        /// Which attempt is closed, from 1.
+        attempt: u32,
+        /// Why.
+        basis: ReplacementBasis,
+        /// After which time the next one starts.
+        pause: Duration,
+        /// Whether the other side may do the work twice: it may unless every attempt so far provably did not reach it.
+        duplicate_server_work_possible: bool,
+    },
 }
 
 /// Which bound ended a call that might have been sent again.
@@ -110,48 +283,6 @@ impl GiveUp {
         match self {
             Self::Attempts | Self::Budget | Self::Deadline => true,
             Self::NoRequest | Self::IncompleteCopy => false,
-        }
-    }
-}
-
-/// The longest text in an event, in characters.
-const LONGEST_TEXT: usize = 256;
-
-/// An error with all its sources in one line, cut.
-pub(crate) fn text(error: &(dyn Error + 'static)) -> String {
-    let mut text = String::new();
-    for link in sources(error) {
-        if !text.is_empty() {
-            text.push_str(": ");
-        }
-        text.push_str(&link.to_string());
-        if text.len() > 4 * LONGEST_TEXT {
-            break;
-        }
-    }
-    text.char_indices().nth(LONGEST_TEXT).map(|(end, _)| end).into_iter().for_each(|end| text.truncate(end));
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[derive(Debug, thiserror::Error)]
-    #[error("{0}")]
-    struct Link(String, #[source] Option<Box<Self>>);
-
-    #[test]
-    fn a_text_is_the_whole_chain_in_one_line() {
-        let error = Link("outer".into(), Some(Box::new(Link("inner".into(), None))));
-        assert_eq!(text(&error), "outer: inner");
-    }
-
-    #[test]
-    fn a_long_text_is_cut_at_a_character() {
-        for letter in ["a", "ä", "字", "😀"] {
-            let error = Link(letter.repeat(200), Some(Box::new(Link(letter.repeat(2_000), None))));
-            assert_eq!(text(&error).chars().count(), LONGEST_TEXT);
         }
     }
 }

@@ -27,6 +27,59 @@ impl RecoveryEvent {
             Self::CallGivenUp { route, method, attempts, delivery, reason } => {
                 debug!(%route, %method, attempts, delivery = delivery.map(display), ?reason, "Giving a call up.");
             }
+            Self::PhysicalAttemptStarted { route, method, attempt, silenced } => {
+                debug!(%route, %method, attempt, silenced, "An attempt of a stream begins.");
+            }
+            Self::PhysicalAttemptFailed { route, method, attempt, delivery, items, bytes, cause } => {
+                let delivery = delivery.map(display);
+                info!(%route, %method, attempt, delivery, items, bytes, %cause, "An attempt of a stream failed.");
+            }
+            Self::PhysicalAttemptSucceeded { route, method, attempt, items, bytes } => {
+                debug!(%route, %method, attempt, items, bytes, "A stream is complete.");
+            }
+            Self::PhysicalAttemptAbandoned { route, method, attempt, items, bytes } => {
+                info!(%route, %method, attempt, items, bytes, "A silent attempt of a stream is given up.");
+            }
+            Self::CallActivity { route, method, attempt, items } => {
+                debug!(%route, %method, attempt, items, "A stream is alive.");
+            }
+            Self::CallWaiting { route, method, attempt, silent_for } => {
+                info!(%route, %method, attempt, ?silent_for, "Waiting for a stream.");
+            }
+            Self::RecoveryProbeStarted { route, method, attempt, round } => {
+                info!(%route, %method, attempt, round, "A stream is silent: probing its route.");
+            }
+            Self::RecoveryProbeSucceeded { route, method, attempt } => {
+                info!(%route, %method, attempt, "The route of a silent stream works.");
+            }
+            Self::RecoveryProbeFailed { route, method, attempt, cause } => {
+                warn!(%route, %method, attempt, %cause, "The route of a silent stream gave no answer.");
+            }
+            Self::RecoveryProbeCancelled { route, method, attempt } => {
+                debug!(%route, %method, attempt, "A probe is not needed any more.");
+            }
+            Self::RecoveryOriginalPreserved { route, method, attempt, reason } => {
+                info!(%route, %method, attempt, ?reason, "A silent stream is left alone.");
+            }
+            Self::RecoveryGraceStarted { route, method, attempt } => {
+                info!(%route, %method, attempt, "A silent stream is waited for a last time.");
+            }
+            Self::RecoveryExhausted { route, method, attempts } => {
+                warn!(%route, %method, attempts, "The replacements of a stream are spent.");
+            }
+            Self::RecoveryProviderUnreachable { route, method, attempts } => {
+                warn!(%route, %method, attempts, "The route of a silent stream is unreachable.");
+            }
+            Self::RecoveryReplacementProposed {
+                route,
+                method,
+                attempt,
+                basis,
+                pause,
+                duplicate_server_work_possible,
+            } => {
+                warn!(%route, %method, attempt, ?basis, ?pause, duplicate_server_work_possible, "Replacing a stream.");
+            }
         }
     }
 }

@@ -5,6 +5,7 @@ mod probe;
 mod report;
 mod resume;
 mod rules;
+mod supervision;
 
 pub use self::{
     error::{StreamBroken, StreamEnd, WholeTooLong},
@@ -12,4 +13,5 @@ pub use self::{
     report::{DiscardedAttempt, ReplacementBasis, StreamReport},
     resume::{Resume, ResumeRefused},
     rules::{ItemRules, Sight, StreamRules},
+    supervision::PreservedBecause,
 };

@@ -1,0 +1,307 @@
+//! The decisions about one stream. Pure: moments and chance are arguments, and what is ordered somebody else does.
+
+mod pulse;
+
+use tokio::time::{Duration, Instant};
+
+pub(super) use self::pulse::Pulse;
+use super::{ReplacementBasis, StreamEnd};
+use crate::{Delivery, StreamMode, StreamPolicy, Verdict, clock};
+
+/// So many probes in a row without an answer, and the route is unreachable.
+const PROBES_WITHOUT_AN_ANSWER: u32 = 3;
+
+/// What is known of one stream, from the call of its first attempt to its end.
+#[derive(Clone, Debug)]
+pub(super) struct Supervision {
+    policy: StreamPolicy,
+    has_probe: bool,
+    /// Which attempt it is, from 1.
+    attempt: u32,
+    /// Something was handed out that cannot be taken back.
+    committed: bool,
+    /// The other side gave a verdict: what comes is its answer, and is not watched.
+    settled: bool,
+    last_sign: Instant,
+    last_content: Instant,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// An attempt is under way, and not known to be silent.
+    Open,
+    /// It is silent, and a probe was sent then.
+    Probing { silence: Silence, since: Instant },
+    /// It is silent, and the next probe is due then, if ever.
+    Resting { silence: Silence, until: Option<Instant> },
+    /// It is silent, its route answers, and it is waited for until then.
+    Grace { silence: Silence, until: Instant },
+    /// Between two attempts.
+    Paused,
+}
+
+/// One silence, which ends with the next sign of life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Silence {
+    missing: Sign,
+    /// Which probe is next, or out, from 1.
+    round: u32,
+    unanswered: u32,
+}
+
+/// A sign of life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Sign {
+    /// Somebody is there.
+    KeepAlive,
+    /// Work goes on.
+    Content,
+}
+
+/// What became of a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Probed {
+    Healthy,
+    /// No answer, or none that is real.
+    Unanswered,
+}
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// Sends a probe.
+    StartProbe { round: u32 },
+    /// Drops the probe: there is a sign of life.
+    CancelProbe,
+    /// Drops the probe, which had its time, and counts it as [`Probed::Unanswered`].
+    TimeOutProbe,
+    /// Says that the silent attempt is left alone.
+    Preserve(PreservedBecause),
+    /// Says that the grace has begun.
+    StartGrace,
+    /// Drops the attempt and starts another one, if there is a request for it: then [`Supervision::replaced`] is to be told.
+    Replace(ReplacementBasis),
+    /// Drops the attempt and ends the stream.
+    End(StreamEnd, NotReplaced),
+}
+
+/// Why a silent attempt is left alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "snake_case"))]
+#[non_exhaustive]
+pub enum PreservedBecause {
+    /// The mode is [`Preserve`](StreamMode::Preserve).
+    Mode,
+    /// There is no probe that could say whether the route works.
+    NoProbe,
+}
+
+/// Why a stream that ended is not replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NotReplaced {
+    /// What ended it forbids it.
+    Final,
+    /// The policy does.
+    Mode,
+    /// What was handed out cannot be taken back.
+    Committed,
+    /// The replacements are spent.
+    Spent,
+}
+
+impl Supervision {
+    pub(super) fn new(policy: StreamPolicy, has_probe: bool, now: Instant) -> Self {
+        Self {
+            policy,
+            has_probe,
+            attempt: 1,
+            committed: false,
+            settled: false,
+            last_sign: now,
+            last_content: now,
+            phase: Phase::Open,
+        }
+    }
+
+    /// Which attempt it is, from 1.
+    pub(super) fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    /// Whether anything is to be done about this stream at all: neither is where the policy says so, nor once the other side has given its verdict.
+    pub(super) fn is_watched(&self) -> bool {
+        !self.settled && self.policy.mode() != StreamMode::Disabled
+    }
+
+    /// Whether another attempt may come, so that a request for it is to be kept.
+    pub(super) fn may_replace(&self) -> bool {
+        self.refusal().is_none()
+    }
+
+    /// When the last sign of life was.
+    pub(super) fn last_sign(&self) -> Instant {
+        self.last_sign
+    }
+
+    /// When [`due`](Self::due) is to be asked again, if nothing happens before.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        if !self.is_watched() {
+            return None;
+        }
+        match self.phase {
+            Phase::Open => {
+                let silent = clock::later(self.last_sign, self.policy.idle());
+                Some(silent.min(clock::later(self.last_content, self.policy.keep_alive_idle())))
+            }
+            Phase::Probing { since, .. } => Some(clock::later(since, self.policy.probe_timeout())),
+            Phase::Resting { until, .. } => until,
+            Phase::Grace { until, .. } => Some(until),
+            Phase::Paused => None,
+        }
+    }
+
+    /// Whether a sign of life has to be told at once, since it changes what is under way.
+    pub(super) fn is_silent(&self) -> bool {
+        matches!(self.phase, Phase::Probing { .. } | Phase::Resting { .. } | Phase::Grace { .. })
+    }
+
+    /// There was a sign of life. It ends the silence that it breaks: keep-alives say nothing against a lack of content.
+    pub(super) fn sign(&mut self, sign: Sign, now: Instant) -> Option<Order> {
+        self.last_sign = now;
+        if sign == Sign::Content {
+            self.last_content = now;
+        }
+        let (Phase::Probing { silence, .. } | Phase::Resting { silence, .. } | Phase::Grace { silence, .. }) =
+            self.phase
+        else {
+            return None;
+        };
+        if sign < silence.missing {
+            return None;
+        }
+        let probing = matches!(self.phase, Phase::Probing { .. });
+        self.phase = Phase::Open;
+        probing.then_some(Order::CancelProbe)
+    }
+
+    /// What is due now. To be asked until nothing is.
+    pub(super) fn due(&mut self, now: Instant) -> Option<Order> {
+        if self.deadline().is_none_or(|deadline| now < deadline) {
+            return None;
+        }
+        match self.phase {
+            // ## Open => (Probing | Resting)
+            Phase::Open => {
+                let without_a_sign = now.saturating_duration_since(self.last_sign) >= self.policy.idle();
+                let missing = if without_a_sign { Sign::KeepAlive } else { Sign::Content };
+                let silence = Silence { missing, round: 1, unanswered: 0 };
+                if self.has_probe {
+                    Some(self.start_probe(silence, now))
+                } else {
+                    self.phase = Phase::Resting { silence, until: None };
+                    Some(Order::Preserve(PreservedBecause::NoProbe))
+                }
+            }
+            // ## Probing: it is told what became of the probe.
+            Phase::Probing { .. } => Some(Order::TimeOutProbe),
+            // ## Resting => Probing
+            Phase::Resting { silence, .. } => {
+                Some(self.start_probe(Silence { round: silence.round + 1, ..silence }, now))
+            }
+            // ## Grace => (Paused | the end)
+            Phase::Grace { .. } => Some(match self.refusal() {
+                None => Order::Replace(ReplacementBasis::HealthySideCallAndNoActivityThroughGrace),
+                Some(refusal) => Order::End(StreamEnd::Silent, refusal),
+            }),
+            Phase::Paused => None,
+        }
+    }
+
+    fn start_probe(&mut self, silence: Silence, now: Instant) -> Order {
+        self.phase = Phase::Probing { silence, since: now };
+        Order::StartProbe { round: silence.round }
+    }
+
+    /// The probe that is out has come to this.
+    pub(super) fn probed(&mut self, probed: Probed, now: Instant) -> Option<Order> {
+        let Phase::Probing { mut silence, since } = self.phase else { return None };
+        match probed {
+            Probed::Healthy if self.policy.mode() == StreamMode::RetryOnHealthyProbe => {
+                self.phase = Phase::Grace { silence, until: clock::later(now, self.policy.recovery_grace()) };
+                return Some(Order::StartGrace);
+            }
+            Probed::Healthy => silence.unanswered = 0,
+            Probed::Unanswered => silence.unanswered += 1,
+        }
+        if silence.unanswered >= PROBES_WITHOUT_AN_ANSWER {
+            return Some(Order::End(StreamEnd::Unreachable, NotReplaced::Final));
+        }
+        let next = clock::later(since, self.policy.probe_interval(silence.round));
+        self.phase = Phase::Resting { silence, until: Some(next) };
+        (probed == Probed::Healthy).then_some(Order::Preserve(PreservedBecause::Mode))
+    }
+
+    /// The attempt has failed with this.
+    pub(super) fn failed(&self, verdict: Verdict, is_exhausted: bool) -> Order {
+        let without_a_verdict =
+            matches!(verdict.delivery(), Some(Delivery::NeverSent | Delivery::Refused | Delivery::MaybeSent));
+        if self.settled || !without_a_verdict || verdict.is_permanent() || is_exhausted {
+            return Order::End(StreamEnd::Dropped, NotReplaced::Final);
+        }
+        self.replace_or_end(StreamEnd::Dropped)
+    }
+
+    /// The attempt has ended by itself before it was complete.
+    pub(super) fn ended_incomplete(&self) -> Order {
+        self.replace_or_end(StreamEnd::Incomplete)
+    }
+
+    fn replace_or_end(&self, end: StreamEnd) -> Order {
+        match self.refusal() {
+            None => Order::Replace(ReplacementBasis::RetryableTransportFailure),
+            Some(refusal) => Order::End(end, refusal),
+        }
+    }
+
+    /// Why there may be no other attempt, whatever happens to this one.
+    fn refusal(&self) -> Option<NotReplaced> {
+        if self.settled {
+            Some(NotReplaced::Final)
+        } else if self.policy.mode() != StreamMode::RetryOnHealthyProbe {
+            Some(NotReplaced::Mode)
+        } else if self.committed {
+            Some(NotReplaced::Committed)
+        } else if self.attempt > self.policy.max_replacements() {
+            Some(NotReplaced::Spent)
+        } else {
+            None
+        }
+    }
+
+    /// The attempt is dropped, and the next one counted. It starts after this pause; `chance` is from 0 to 1.
+    pub(super) fn replaced(&mut self, chance: f64) -> Duration {
+        let pause = self.policy.replacement_pause(self.attempt, chance);
+        self.attempt += 1;
+        self.phase = Phase::Paused;
+        pause
+    }
+
+    /// The next attempt starts.
+    pub(super) fn started(&mut self, now: Instant) {
+        (self.last_sign, self.last_content, self.phase) = (now, now, Phase::Open);
+    }
+
+    /// Something was handed out that cannot be taken back.
+    pub(super) fn commit(&mut self) {
+        self.committed = true;
+    }
+
+    /// The other side has given its verdict.
+    pub(super) fn settle(&mut self) {
+        self.settled = true;
+    }
+}
+
+#[cfg(test)]
+mod tests;
