@@ -5,6 +5,7 @@
 //!
 //! ```text
 //!  request
+//!    │  StreamReplacementLayer stream routes only: one admitted stream, replaced within a budget
 //!    │  ReadOnlyRetryLayer     repeats what may be repeated, silences what must be silent
 //!    │  ReresolveLayer         attaches the current handle; evicts it when a failure indicts it
 //!    │  ClassifyLayer          says what a failure, or an answer, proves
@@ -100,6 +101,7 @@ mod retry_budget;
 mod sources;
 pub mod stream_replacement;
 mod sync;
+mod template;
 
 pub use crate::{
     attempt_timeout::{AttemptTimedOut, AttemptTimeoutLayer},
@@ -117,9 +119,10 @@ pub use crate::{
     policy::{RoutePolicy, RoutePolicyBuilder, StreamMode, StreamPolicy, StreamPolicyBuilder},
     read_methods::{Access, ReadMethods},
     read_only_retry::{DeadlineExceeded, LinearBackoff, ReadOnlyRetryLayer},
-    request_rules::{NamedRules, RequestRules},
+    request_rules::{NamedRules, RequestRules, SendSideOnly},
     reresolve::ReresolveLayer,
     resolved::{Identity, Resolved},
     retry_budget::{RetryBudget, RetryPermit, ShareBudget, ShareBudgetBuilder, TowerBudget},
     sources::sources,
+    stream_replacement::{StreamReplacementLayer, StreamRules},
 };

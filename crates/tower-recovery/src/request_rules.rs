@@ -103,6 +103,45 @@ where
     }
 }
 
+/// The same rules for a layer that is to repeat on proof alone: to it every request is a write, also one that reads or is idempotent.
+///
+/// For the [`ReadOnlyRetryLayer`](crate::ReadOnlyRetryLayer) of a stream route. What may have executed belongs there to the
+/// [`StreamReplacementLayer`](crate::StreamReplacementLayer) above it, and its budget.
+#[derive(Clone, Debug)]
+pub struct SendSideOnly<Rules>(Rules);
+
+impl<Rules> SendSideOnly<Rules> {
+    /// These rules, but nothing reads.
+    #[must_use]
+    pub fn new(rules: Rules) -> Self {
+        Self(rules)
+    }
+}
+
+impl<Request, Rules: RequestRules<Request>> RequestRules<Request> for SendSideOnly<Rules> {
+    type Method = Rules::Method;
+
+    fn method(&self, request: &Request) -> Self::Method {
+        self.0.method(request)
+    }
+
+    fn access(&self, _: &Request, _: &Self::Method) -> Access {
+        Access::Write
+    }
+
+    fn copy(&self, request: &Request) -> Option<Request> {
+        self.0.copy(request)
+    }
+
+    fn is_whole(&self, request: &Request) -> bool {
+        self.0.is_whole(request)
+    }
+
+    fn silence(&self, request: &mut Request) {
+        self.0.silence(request);
+    }
+}
+
 impl<Request, Name> Clone for NamedRules<Request, Name> {
     fn clone(&self) -> Self {
         Self { reads: self.reads.clone(), ..*self }

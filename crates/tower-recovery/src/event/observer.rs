@@ -6,6 +6,8 @@ use std::{
     sync::Arc,
 };
 
+use tracing::level_filters::LevelFilter;
+
 use super::RecoveryEvent;
 
 /// Sees what the layers do, as it happens, on the task of the call that it happens to.
@@ -35,6 +37,11 @@ pub(crate) struct Reporter {
 impl Reporter {
     pub(crate) fn to(observer: impl Observer + 'static) -> Self {
         Self { observer: Some(Arc::new(observer)) }
+    }
+
+    /// Whether anybody sees events of the least importance.
+    pub(crate) fn hears_debug(&self) -> bool {
+        self.observer.is_some() || LevelFilter::current() >= LevelFilter::DEBUG
     }
 
     pub(crate) fn report(&self, event: &RecoveryEvent) {

@@ -20,6 +20,11 @@ impl Slot {
         Self(Mutex::new(Some(value)))
     }
 
+    /// Puts a value in, in the place of what was there.
+    pub(crate) fn fill<Value: Send + 'static>(&self, value: Value) {
+        *lock(&self.0) = Some(Box::new(value));
+    }
+
     /// Takes the value if it is of this type, and leaves any other where it is.
     pub(crate) fn take<Value: 'static>(&self) -> Option<Value> {
         let mut slot = lock(&self.0);

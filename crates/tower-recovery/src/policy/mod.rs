@@ -9,8 +9,8 @@
 //!
 //! No layer takes a policy as a whole. [`ReadOnlyRetryLayer`](crate::ReadOnlyRetryLayer) takes its [`timing`](RoutePolicy::timing) and its
 //! [`backoff`](RoutePolicy::backoff), [`AttemptTimeoutLayer`](crate::AttemptTimeoutLayer) the timeout of an attempt, and rules such as
-//! [`NamedRules`](crate::NamedRules) take the [`reads`](RoutePolicy::reads). Its [`stream`](RoutePolicy::stream) is a record that no layer of this crate reads:
-//! it is for who supervises streams. A policy without one leaves streams alone.
+//! [`NamedRules`](crate::NamedRules) take the [`reads`](RoutePolicy::reads), and [`StreamReplacementLayer`](crate::StreamReplacementLayer) takes its
+//! [`stream`](RoutePolicy::stream). A policy without one leaves streams alone.
 //!
 //! # Examples
 //!

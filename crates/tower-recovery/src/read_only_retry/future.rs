@@ -266,7 +266,7 @@ where
     }
 
     fn ready_another(&self) -> Stage<Inner, Inner::Future> {
-        Stage::Readying { inner: self.block.another() }
+        Stage::Readying { inner: self.block.template.another() }
     }
 
     fn repeat(&mut self, inner: &mut Inner) -> Inner::Future {

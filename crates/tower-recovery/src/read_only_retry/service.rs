@@ -10,11 +10,7 @@ use tower::BoxError;
 use tower_service::Service;
 
 use super::{ReadOnlyRetryFuture, layer::Policy};
-use crate::{
-    Failure, RequestRules,
-    retry_budget::Deposits,
-    sync::{Mutex, lock},
-};
+use crate::{Failure, RequestRules, retry_budget::Deposits, template::Template};
 
 /// Repeats what may be repeated. See the [module documentation](super).
 pub struct ReadOnlyRetry<Inner, Rules> {
@@ -27,8 +23,7 @@ pub(super) struct Block<Inner, Rules> {
     pub(super) rules: Rules,
     pub(super) policy: Policy,
     pub(super) deposits: Deposits,
-    /// Never readied, so that a clone of it holds no slot. Only a further attempt takes the lock.
-    template: Mutex<Inner>,
+    pub(super) template: Template<Inner>,
 }
 
 impl<Inner: Clone, Rules> ReadOnlyRetry<Inner, Rules> {
@@ -38,17 +33,10 @@ impl<Inner: Clone, Rules> ReadOnlyRetry<Inner, Rules> {
     }
 }
 
-impl<Inner, Rules> Block<Inner, Rules> {
+impl<Inner: Clone, Rules> Block<Inner, Rules> {
     fn new(rules: Rules, policy: Policy, template: Inner) -> Self {
         let deposits = Deposits::new(Arc::clone(&policy.budget));
-        Self { rules, policy, deposits, template: Mutex::new(template) }
-    }
-}
-
-impl<Inner: Clone, Rules> Block<Inner, Rules> {
-    /// An instance for a further attempt, to be readied before it is called.
-    pub(super) fn another(&self) -> Inner {
-        lock(&self.template).clone()
+        Self { rules, policy, deposits, template: Template::new(template) }
     }
 }
 
@@ -76,7 +64,7 @@ where
 /// A clone starts unready, with a block of its own.
 impl<Inner: Clone, Rules: Clone> Clone for ReadOnlyRetry<Inner, Rules> {
     fn clone(&self) -> Self {
-        let block = Block::new(self.block.rules.clone(), self.block.policy.clone(), self.block.another());
+        let block = Block::new(self.block.rules.clone(), self.block.policy.clone(), self.block.template.another());
         Self { inner: self.inner.clone(), block: Arc::new(block) }
     }
 }

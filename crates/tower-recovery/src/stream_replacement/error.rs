@@ -5,7 +5,7 @@ use std::fmt;
 use tower::BoxError;
 
 use super::{ResumeRefused, StreamReport};
-use crate::failure::Slot;
+use crate::{failure::Slot, sources};
 
 /// A stream ended before it was complete, and was not replaced, or not any more.
 ///
@@ -54,7 +54,11 @@ impl StreamBroken {
     /// Why the stream could not be resumed, where that ended it.
     #[must_use]
     pub fn resume_refused(&self) -> Option<&ResumeRefused> {
-        self.source.as_ref()?.downcast_ref()
+        sources(self.source.as_deref()?).find_map(|error| error.downcast_ref())
+    }
+
+    pub(super) fn keep_partial<Item: Send + 'static>(&self, items: Vec<Item>) {
+        self.partial.fill(items);
     }
 }
 

@@ -29,6 +29,8 @@ pub(super) struct Supervision {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
+    /// The first attempt is under way, and was not waited for yet: no clock was read.
+    New,
     /// An attempt is under way, and not known to be silent.
     Open,
     /// It is silent, and a probe was sent then.
@@ -111,17 +113,23 @@ pub(super) enum NotReplaced {
 }
 
 impl Supervision {
-    pub(super) fn new(policy: StreamPolicy, has_probe: bool, now: Instant) -> Self {
+    /// `whenever` is any moment: time begins when [`started`](Self::started) is told.
+    pub(super) fn new(policy: StreamPolicy, has_probe: bool, whenever: Instant) -> Self {
         Self {
             policy,
             has_probe,
             attempt: 1,
             committed: false,
             settled: false,
-            last_sign: now,
-            last_content: now,
-            phase: Phase::Open,
+            last_sign: whenever,
+            last_content: whenever,
+            phase: Phase::New,
         }
+    }
+
+    /// Whether the stream was not waited for yet.
+    pub(super) fn is_new(&self) -> bool {
+        self.phase == Phase::New
     }
 
     /// Which attempt it is, from 1.
@@ -157,13 +165,8 @@ impl Supervision {
             Phase::Probing { since, .. } => Some(clock::later(since, self.policy.probe_timeout())),
             Phase::Resting { until, .. } => until,
             Phase::Grace { until, .. } => Some(until),
-            Phase::Paused => None,
+            Phase::New | Phase::Paused => None,
         }
-    }
-
-    /// Whether a sign of life has to be told at once, since it changes what is under way.
-    pub(super) fn is_silent(&self) -> bool {
-        matches!(self.phase, Phase::Probing { .. } | Phase::Resting { .. } | Phase::Grace { .. })
     }
 
     /// There was a sign of life. It ends the silence that it breaks: keep-alives say nothing against a lack of content.
@@ -214,7 +217,7 @@ impl Supervision {
                 None => Order::Replace(ReplacementBasis::HealthySideCallAndNoActivityThroughGrace),
                 Some(refusal) => Order::End(StreamEnd::Silent, refusal),
             }),
-            Phase::Paused => None,
+            Phase::New | Phase::Paused => None,
         }
     }
 
@@ -287,7 +290,7 @@ impl Supervision {
         pause
     }
 
-    /// The next attempt starts.
+    /// The next attempt starts, or the first one is waited for.
     pub(super) fn started(&mut self, now: Instant) {
         (self.last_sign, self.last_content, self.phase) = (now, now, Phase::Open);
     }

@@ -1,0 +1,159 @@
+//! Handed out when it is complete.
+
+use std::{
+    fmt,
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use pin_project_lite::pin_project;
+use tower::BoxError;
+use tower_service::Service;
+
+use super::Restart;
+use crate::{
+    Failure, RequestRules, Verdict,
+    stream_replacement::{
+        StreamBroken, StreamReplacement, StreamReport, StreamRules, WholeTooLong,
+        supervisor::{Signal, Supervisor},
+    },
+};
+
+/// A stream is held back until it is complete, and handed out as a whole: the call ends when the stream does.
+///
+/// What is held back is bounded. Each item counts with its [bytes](StreamRules::bytes) and with the size of its value. A stream that grows over the bound is
+/// given up: [`WholeTooLong`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Whole {
+    limit: usize,
+}
+
+impl Whole {
+    /// Up to so many bytes.
+    #[must_use]
+    pub fn up_to(limit: usize) -> Self {
+        Self { limit }
+    }
+}
+
+/// A stream that is complete.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WholeStream<Head, Item> {
+    /// What came before the items.
+    pub head: Head,
+    /// All of them, of one attempt.
+    pub items: Vec<Item>,
+    /// What became of the attempts.
+    pub report: StreamReport,
+}
+
+pin_project! {
+    /// The future of [`StreamReplacement`] that hands out the [`Whole`].
+    #[must_use = "futures do nothing unless polled"]
+    pub struct WholeFuture<Inner, Rules, Streams, Request>
+    where
+        Inner: Service<Request>,
+        Rules: RequestRules<Request>,
+        Streams: StreamRules<Inner::Response>,
+    {
+        #[pin]
+        supervisor: Supervisor<Inner, Rules, Streams, Restart, Request>,
+        head: Option<Streams::Head>,
+        items: Vec<Streams::Item>,
+        held: u64,
+        limit: usize,
+    }
+}
+
+impl<Inner, Rules, Streams, Request> Service<Request> for StreamReplacement<Inner, Rules, Streams, Whole>
+where
+    Inner: Service<Request> + Clone,
+    Inner::Response: 'static,
+    Inner::Error: Into<BoxError>,
+    Rules: RequestRules<Request>,
+    Streams: StreamRules<Inner::Response>,
+    Streams::Item: Send + 'static,
+    Request: Send + 'static,
+{
+    type Response = WholeStream<Streams::Head, Streams::Item>;
+    type Error = Failure;
+    type Future = WholeFuture<Inner, Rules, Streams, Request>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        self.poll_inner_ready(context)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let limit = self.admission.limit;
+        let supervisor = self.supervise(Restart::new(), request);
+        WholeFuture { supervisor, head: None, items: Vec::new(), held: 0, limit }
+    }
+}
+
+impl<Inner, Rules, Streams, Request> Future for WholeFuture<Inner, Rules, Streams, Request>
+where
+    Inner: Service<Request> + Clone,
+    Inner::Response: 'static,
+    Inner::Error: Into<BoxError>,
+    Rules: RequestRules<Request>,
+    Streams: StreamRules<Inner::Response>,
+    Streams::Item: Send + 'static,
+    Request: Send + 'static,
+{
+    type Output = Result<WholeStream<Streams::Head, Streams::Item>, Failure>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        loop {
+            match ready!(this.supervisor.as_mut().poll_signal(context)) {
+                Some(Ok(Signal::Opened(head))) => {
+                    // What an earlier attempt gave is not part of it.
+                    *this.head = Some(head);
+                    this.items.clear();
+                    *this.held = 0;
+                }
+                Some(Ok(Signal::Item(item))) => {
+                    let size = this.supervisor.call().bytes(&item).saturating_add(size_of_val(&item) as u64);
+                    *this.held = this.held.saturating_add(size);
+                    if *this.held > *this.limit as u64 {
+                        this.items.clear();
+                        let mut too_long =
+                            Failure::new(Verdict::answered().permanent(), WholeTooLong { limit: *this.limit });
+                        too_long.set_attempts(this.supervisor.report().attempts);
+                        this.supervisor.give_up();
+                        return Poll::Ready(Err(too_long));
+                    }
+                    this.items.push(item);
+                }
+                Some(Err(failure)) => {
+                    if let Some(broken) = failure.find::<StreamBroken>() {
+                        broken.keep_partial(std::mem::take(this.items));
+                    }
+                    return Poll::Ready(Err(failure));
+                }
+                None => {
+                    let head = this.head.take().expect("a stream is complete after its head, once");
+                    let items = std::mem::take(this.items);
+                    return Poll::Ready(Ok(WholeStream { head, items, report: this.supervisor.report() }));
+                }
+            }
+        }
+    }
+}
+
+impl<Inner, Rules, Streams, Request> fmt::Debug for WholeFuture<Inner, Rules, Streams, Request>
+where
+    Inner: Service<Request>,
+    Rules: RequestRules<Request>,
+    Streams: StreamRules<Inner::Response>,
+{
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("WholeFuture")
+            .field("held", &self.held)
+            .field("limit", &self.limit)
+            .finish_non_exhaustive()
+    }
+}

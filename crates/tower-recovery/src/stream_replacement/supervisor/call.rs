@@ -1,0 +1,404 @@
+//! What belongs to one call and outlives its attempts.
+
+use std::{pin::Pin, sync::Arc};
+
+use tokio::time::Instant;
+use tower::BoxError;
+use tower_service::Service;
+
+use super::{Attempt, Next, Stage, Step, account::Account};
+use crate::{
+    Access, Delivery, Failure, GiveUp, RecoveryEvent, RequestRules, Verdict, clock, event,
+    stream_replacement::{
+        ReplacementBasis, Resume, ResumeRefused, StreamBroken, StreamEnd, StreamReport, StreamRules,
+        layer::Probing,
+        service::Block,
+        supervision::{NotReplaced, Order, Pulse, Supervision},
+    },
+};
+
+/// What belongs to one call and outlives its attempts. It moves from the call's future to its stream.
+pub(in crate::stream_replacement) struct Call<Inner, Rules, Streams, Resumption, Request>
+where
+    Inner: Service<Request>,
+    Rules: RequestRules<Request>,
+    Streams: StreamRules<Inner::Response>,
+{
+    pub(super) block: Arc<Block<Inner, Rules, Streams>>,
+    method: Rules::Method,
+    access: Access,
+    /// The copy to be sent next, or the request that was handed back.
+    next: Option<Request>,
+    pub(super) stage: Stage<Inner, Streams::Items>,
+    /// The rules of the current attempt.
+    pub(super) streams: Streams,
+    pub(super) resume: Resumption,
+    pub(super) machine: Supervision,
+    pub(super) pulse: Pulse,
+    pub(super) probing: Option<Probing>,
+    pub(super) account: Account,
+    /// Whether some attempt may have executed.
+    pub(super) may_have_run: bool,
+}
+
+impl<Inner, Rules, Streams, Resumption, Request> Call<Inner, Rules, Streams, Resumption, Request>
+where
+    Inner: Service<Request>,
+    Rules: RequestRules<Request>,
+    Streams: StreamRules<Inner::Response>,
+{
+    pub(super) fn new(block: Arc<Block<Inner, Rules, Streams>>, resume: Resumption, request: &Request) -> Self {
+        let method = block.rules.method(request);
+        let policy = &block.policy;
+        Self {
+            access: block.rules.access(request, &method),
+            method,
+            next: None,
+            stage: Stage::Calling,
+            streams: block.streams.clone(),
+            resume,
+            machine: Supervision::new(policy.stream, policy.probe.is_some(), policy.made),
+            pulse: Pulse::new(policy.made),
+            probing: None,
+            account: Account::new(),
+            may_have_run: false,
+            block,
+        }
+    }
+
+    /// What was handed out cannot be taken back: nothing is replaced any more, and no copy needed.
+    pub(in crate::stream_replacement) fn commit(&mut self) {
+        self.machine.commit();
+        self.next = None;
+    }
+
+    /// Whether the other side gave a verdict, or nobody watches: nothing will be replaced.
+    pub(in crate::stream_replacement) fn is_settled(&self) -> bool {
+        !self.machine.is_watched()
+    }
+
+    pub(in crate::stream_replacement) fn bytes(&self, item: &Streams::Item) -> u64 {
+        self.streams.bytes(item)
+    }
+
+    pub(in crate::stream_replacement) fn report(&self) -> StreamReport {
+        self.account.report(self.machine.attempt())
+    }
+
+    pub(super) fn is_between_attempts(&self) -> bool {
+        matches!(self.stage, Stage::Pausing(_) | Stage::Over)
+    }
+
+    pub(super) fn cancel_probe(&mut self) {
+        if self.probing.take().is_some() {
+            self.say(|route, method, attempt| RecoveryEvent::RecoveryProbeCancelled { route, method, attempt });
+        }
+    }
+
+    /// Of what happens on the happy path: nothing is put together where nobody listens.
+    pub(super) fn whisper(&self, event: impl FnOnce(Arc<str>, String, u32) -> RecoveryEvent) {
+        if self.block.policy.reporter.hears_debug() {
+            self.say(event);
+        }
+    }
+
+    pub(super) fn say(&self, event: impl FnOnce(Arc<str>, String, u32) -> RecoveryEvent) {
+        let Block { policy, .. } = &*self.block;
+        policy.reporter.report(&event(Arc::clone(&policy.route), self.method.to_string(), self.machine.attempt()));
+    }
+
+    pub(super) fn succeeded(&mut self, attempt: Pin<&mut Attempt<Inner::Future>>) {
+        self.close(attempt);
+        if self.machine.is_watched() {
+            let (items, bytes) = self.account.received();
+            self.whisper(|route, method, attempt| RecoveryEvent::PhysicalAttemptSucceeded {
+                route,
+                method,
+                attempt,
+                items,
+                bytes,
+            });
+        }
+    }
+
+    /// Drops all that is under way.
+    pub(super) fn close(&mut self, attempt: Pin<&mut Attempt<Inner::Future>>) {
+        self.stage = Stage::Over;
+        attempt.end();
+        self.cancel_probe();
+    }
+}
+
+impl<Inner, Rules, Streams, Resumption, Request> Call<Inner, Rules, Streams, Resumption, Request>
+where
+    Inner: Service<Request> + Clone,
+    Rules: RequestRules<Request>,
+    Streams: StreamRules<Inner::Response>,
+{
+    /// Sends one attempt, and keeps a copy if there may be another.
+    pub(super) fn send(&mut self, inner: &mut Inner, mut request: Request) -> Inner::Future {
+        let silenced = self.may_have_run && self.access == Access::SilentRead;
+        if silenced {
+            self.block.rules.silence(&mut request);
+        }
+        if self.machine.is_watched() {
+            self.whisper(|route, method, attempt| RecoveryEvent::PhysicalAttemptStarted {
+                route,
+                method,
+                attempt,
+                silenced,
+            });
+        }
+        self.next = if self.machine.may_replace() { self.block.rules.copy(&request) } else { None };
+        inner.call(request)
+    }
+
+    pub(super) fn ready_another<Output>(&mut self, now: Instant) -> Step<Output> {
+        self.machine.started(now);
+        self.streams = self.block.streams.clone();
+        self.stage = Stage::Readying(self.block.template.another());
+        Step::Next
+    }
+}
+
+impl<Inner, Rules, Streams, Resumption, Request> Call<Inner, Rules, Streams, Resumption, Request>
+where
+    Inner: Service<Request> + Clone,
+    Inner::Response: 'static,
+    Inner::Error: Into<BoxError>,
+    Rules: RequestRules<Request>,
+    Streams: StreamRules<Inner::Response>,
+    Resumption: Resume<Request, Streams::Head, Streams::Item>,
+    Request: Send + 'static,
+{
+    /// The instance for the next attempt is ready.
+    pub(super) fn call_another(
+        &mut self,
+        attempt: Pin<&mut Attempt<Inner::Future>>,
+    ) -> Step<Next<Streams, Inner::Response>> {
+        let Stage::Readying(mut inner) = std::mem::replace(&mut self.stage, Stage::Calling) else {
+            unreachable!("an instance was readied in that stage")
+        };
+        let request = self.next.take().expect("a stream is replaced only where there is a request to send");
+        // The transport may have read on, until now, in the body of the attempt that was given up.
+        if !self.block.rules.is_whole(&request) {
+            return self.end(attempt, StreamEnd::Dropped, Some(GiveUp::IncompleteCopy), None);
+        }
+        attempt.call(self.send(&mut inner, request));
+        Step::Next
+    }
+
+    /// An attempt failed before its head.
+    pub(super) fn call_failed(
+        &mut self,
+        attempt: Pin<&mut Attempt<Inner::Future>>,
+        failure: Failure,
+    ) -> Step<Next<Streams, Inner::Response>> {
+        // What was handed back is sent before a copy: it is the same request, and it may be the only one there is.
+        if let Some(unsent) = failure.take_unsent() {
+            self.next = Some(unsent);
+        }
+        self.failed(attempt, failure)
+    }
+
+    /// The stream of an attempt broke.
+    pub(super) fn stream_failed(
+        &mut self,
+        attempt: Pin<&mut Attempt<Inner::Future>>,
+        error: BoxError,
+    ) -> Step<Next<Streams, Inner::Response>> {
+        let mut failure = Failure::recover(error);
+        if failure.delivery().is_none()
+            && let Some(verdict) = failure.cause().map(|cause| self.streams.broken_by(cause))
+        {
+            failure.set_verdict(verdict);
+        }
+        self.failed(attempt, failure)
+    }
+
+    fn failed(
+        &mut self,
+        attempt: Pin<&mut Attempt<Inner::Future>>,
+        failure: Failure,
+    ) -> Step<Next<Streams, Inner::Response>> {
+        self.may_have_run |= !failure.delivery().is_some_and(Delivery::is_send_side);
+        if self.machine.is_watched() {
+            self.attempt_failed(failure.delivery(), event::text(failure.cause().unwrap_or(&failure)));
+        }
+        let order = self.machine.failed(failure.verdict(), failure.is_exhausted());
+        self.conclude(attempt, order, StreamEnd::Dropped, Some(failure))
+    }
+
+    /// The stream of an attempt has ended by itself before it was complete.
+    pub(super) fn incomplete(
+        &mut self,
+        attempt: Pin<&mut Attempt<Inner::Future>>,
+    ) -> Step<Next<Streams, Inner::Response>> {
+        self.may_have_run = true;
+        self.attempt_failed(Some(Delivery::MaybeSent), "it ended before it was complete".to_owned());
+        let order = self.machine.ended_incomplete();
+        self.conclude(attempt, order, StreamEnd::Incomplete, None)
+    }
+
+    /// What came is not the rest of what was handed out.
+    pub(super) fn not_resumed(
+        &mut self,
+        attempt: Pin<&mut Attempt<Inner::Future>>,
+        refused: ResumeRefused,
+    ) -> Step<Next<Streams, Inner::Response>> {
+        self.may_have_run = true;
+        self.attempt_failed(Some(Delivery::Answered), refused.to_string());
+        let failure = Failure::new(Verdict::maybe_sent().permanent(), refused);
+        self.end(attempt, StreamEnd::NotResumed, None, Some(failure))
+    }
+
+    fn attempt_failed(&self, delivery: Option<Delivery>, cause: String) {
+        let (items, bytes) = self.account.received();
+        self.say(|route, method, attempt| RecoveryEvent::PhysicalAttemptFailed {
+            route,
+            method,
+            attempt,
+            delivery,
+            items,
+            bytes,
+            cause,
+        });
+    }
+
+    /// An attempt is over: another one takes its place, or the stream ends.
+    pub(super) fn conclude(
+        &mut self,
+        attempt: Pin<&mut Attempt<Inner::Future>>,
+        order: Order,
+        happened: StreamEnd,
+        failure: Option<Failure>,
+    ) -> Step<Next<Streams, Inner::Response>> {
+        match order {
+            Order::Replace(basis) => match self.request_for_another() {
+                Ok(()) => self.replace(attempt, basis),
+                Err(none) => {
+                    let gave_up = none.give_up();
+                    self.end(attempt, happened, Some(gave_up), failure.or_else(|| none.into_failure()))
+                }
+            },
+            Order::End(end, NotReplaced::Spent) => {
+                self.say(|route, method, attempts| RecoveryEvent::RecoveryExhausted { route, method, attempts });
+                self.end(attempt, end, Some(GiveUp::Attempts), failure)
+            }
+            Order::End(end, _) => {
+                if end == StreamEnd::Unreachable {
+                    self.say(|route, method, attempts| RecoveryEvent::RecoveryProviderUnreachable {
+                        route,
+                        method,
+                        attempts,
+                    });
+                }
+                self.end(attempt, end, None, failure)
+            }
+            _ => unreachable!("an attempt that is over is replaced, or the stream ends"),
+        }
+    }
+
+    /// Sees to it that there is a request for another attempt.
+    fn request_for_another(&mut self) -> Result<(), NoRequest> {
+        let next = self.next.as_mut().ok_or(NoRequest::NoCopy)?;
+        if !self.block.rules.is_whole(next) {
+            return Err(NoRequest::IncompleteCopy);
+        }
+        if self.account.has_handed_out() {
+            self.resume.ask(next).map_err(NoRequest::NotResumable)?;
+        }
+        Ok(())
+    }
+
+    fn replace(
+        &mut self,
+        attempt: Pin<&mut Attempt<Inner::Future>>,
+        basis: ReplacementBasis,
+    ) -> Step<Next<Streams, Inner::Response>> {
+        // The attempt that is given up is closed before anything else is begun.
+        self.close(attempt);
+        self.account.discard(self.machine.attempt(), basis);
+        let closed = self.machine.attempt();
+        let pause = self.machine.replaced(fastrand::f64());
+        let duplicate_server_work_possible = self.may_have_run;
+        self.say(|route, method, _| RecoveryEvent::RecoveryReplacementProposed {
+            route,
+            method,
+            attempt: closed,
+            basis,
+            pause,
+            duplicate_server_work_possible,
+        });
+        self.stage = Stage::Pausing(clock::later(Instant::now(), pause));
+        Step::Next
+    }
+
+    /// The stream is over without being complete.
+    fn end(
+        &mut self,
+        mut attempt: Pin<&mut Attempt<Inner::Future>>,
+        reason: StreamEnd,
+        gave_up: Option<GiveUp>,
+        failure: Option<Failure>,
+    ) -> Step<Next<Streams, Inner::Response>> {
+        let had_opened = matches!(self.stage, Stage::Streaming(_));
+        let was_watched = self.machine.is_watched();
+        self.close(attempt.as_mut());
+        self.next = None;
+        // A refusal that is not repeated any more is an answer, and goes out as the response that it is.
+        if let Some(response) = failure.as_ref().and_then(Failure::take_response) {
+            self.machine.settle();
+            return self.answered(attempt, response);
+        }
+        let is_the_first = self.machine.attempt() == 1 && !had_opened;
+        let proven = failure.as_ref().map_or(Some(Delivery::MaybeSent), Failure::delivery);
+        let is_untouched = matches!(proven, None | Some(Delivery::Answered));
+        let mut out = match failure {
+            Some(failure) if is_the_first || is_untouched || !was_watched => failure,
+            other => self.broken(reason, other),
+        };
+        out.set_attempts(self.machine.attempt());
+        if let Some(gave_up) = gave_up {
+            out.set_gave_up(gave_up);
+        }
+        Step::Out(Some(Err(out)))
+    }
+
+    fn broken(&self, reason: StreamEnd, failure: Option<Failure>) -> Failure {
+        let mut verdict = failure.as_ref().map_or(Verdict::maybe_sent(), Failure::verdict);
+        if self.may_have_run {
+            verdict = verdict.with_delivery(Delivery::MaybeSent);
+        }
+        let lease = failure.as_ref().and_then(Failure::lease).cloned();
+        let report = self.report();
+        let mut broken = Failure::new(verdict, StreamBroken::new(reason, report, failure.map(Into::into)));
+        if let Some(lease) = lease {
+            broken.set_lease(lease);
+        }
+        broken
+    }
+}
+
+/// Why there is no request for another attempt.
+enum NoRequest {
+    NoCopy,
+    IncompleteCopy,
+    NotResumable(ResumeRefused),
+}
+
+impl NoRequest {
+    fn give_up(&self) -> GiveUp {
+        match self {
+            Self::IncompleteCopy => GiveUp::IncompleteCopy,
+            Self::NoCopy | Self::NotResumable(_) => GiveUp::NoRequest,
+        }
+    }
+
+    fn into_failure(self) -> Option<Failure> {
+        match self {
+            Self::NotResumable(refused) => Some(Failure::new(Verdict::maybe_sent(), refused)),
+            Self::NoCopy | Self::IncompleteCopy => None,
+        }
+    }
+}
