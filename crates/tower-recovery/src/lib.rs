@@ -91,6 +91,7 @@ mod handover;
 mod interleavings;
 mod invalid_setting;
 mod lease;
+pub mod leased_stream;
 pub mod policy;
 mod read_methods;
 pub mod read_only_retry;
@@ -116,6 +117,7 @@ pub use crate::{
     handover::Handover,
     invalid_setting::InvalidSetting,
     lease::{Lease, Renewal},
+    leased_stream::LeasedStreamLayer,
     policy::{RoutePolicy, RoutePolicyBuilder, StreamMode, StreamPolicy, StreamPolicyBuilder},
     read_methods::{Access, ReadMethods},
     read_only_retry::{DeadlineExceeded, LinearBackoff, ReadOnlyRetryLayer},
