@@ -3,6 +3,7 @@
 //! | To stand in for | take |
 //! |---|---|
 //! | a server that dies at the worst moment, on a real socket | [`FaultyServer`] |
+//! | one that streams its answers, and cuts them or falls silent | [`FaultyServer`], with [streams] |
 //! | a network that loses a connection after any byte | [`CuttingProxy`] |
 //! | one that refuses streams or goes away, on HTTP/2 (feature `http2`) | [`FaultyServer`], with acts of HTTP/2 |
 //! | one with a bad certificate, or a handshake that is cut (feature `tls`) | [`FaultyServer`], with a certificate of an own [authority] |
@@ -13,6 +14,7 @@
 //! | a service that is slow to become ready | [`ScriptedReadiness`] |
 //!
 //! [authority]: faulty#tls
+//! [streams]: faulty#streams
 //!
 //! Everything that happens is an event that a test can wait for (`wait_until_…`), or one that it lets happen itself (a [`Gate`], a
 //! [`thaw`](FaultyServer::thaw)): no test needs to sleep.

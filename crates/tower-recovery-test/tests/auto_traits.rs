@@ -7,7 +7,10 @@ use tower_recovery_test::{
     CuttingProxy, FaultyServer, Gate, ReadinessCounts, ReadinessProbe, Registry, RegistryResolver, ScriptedFuture,
     ScriptedReadiness, ScriptedResolver, ScriptedService, Step,
     cutting::{CuttingProxyBuilder, Direction, Disturbance, Plan, Side},
-    faulty::{Act, ConnectionAct, Execution, FaultyServerBuilder, GoAway, RefusedAddress, RequestContext, Until},
+    faulty::{
+        Act, ConnectionAct, Execution, FaultyServerBuilder, GoAway, RefusedAddress, RequestContext, StreamEnd,
+        StreamEnding, StreamScript, StreamedAnswer, Until,
+    },
 };
 
 /// `Send`, and neither `Sync` nor `Clone`.
@@ -40,6 +43,10 @@ fn the_server_and_its_parts_are_send_and_sync() {
     is_shared::<ConnectionAct>();
     is_shared::<GoAway>();
     is_shared::<Until>();
+    is_shared::<StreamScript>();
+    is_shared::<StreamEnding>();
+    is_shared::<StreamedAnswer>();
+    is_shared::<StreamEnd>();
     #[cfg(feature = "tls")]
     {
         is_shared::<tower_recovery_test::faulty::CertificateAuthority>();

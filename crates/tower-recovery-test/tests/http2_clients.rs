@@ -5,21 +5,16 @@ mod support;
 
 use bytes::Bytes;
 use h2::{Reason, client::SendRequest};
-use support::{echoing, http2::start, within};
-use tokio::{net::TcpStream, task::JoinSet};
+use support::{
+    echoing,
+    http2::{connect, start},
+    within,
+};
+use tokio::task::JoinSet;
 use tower_recovery_test::{
     Gate,
-    faulty::{Act, ErrorCode, FaultyServer, GoAway, LastStream, RequestContext, Script},
+    faulty::{Act, ErrorCode, GoAway, LastStream, RequestContext, Script},
 };
-
-/// A client, which drives its connection as long as the set lives.
-async fn connect(server: &FaultyServer) -> (SendRequest<Bytes>, JoinSet<Result<(), h2::Error>>) {
-    let socket = TcpStream::connect(server.address()).await.expect("the server listens");
-    let (client, connection) = h2::client::handshake(socket).await.expect("the preface is written");
-    let mut driving = JoinSet::new();
-    driving.spawn(connection);
-    (client, driving)
-}
 
 /// Sends a request with a body, and gives the body of the answer.
 async fn put(client: SendRequest<Bytes>, id: String, sent: Bytes) -> Result<Vec<u8>, h2::Error> {

@@ -3,7 +3,7 @@
 
 mod support;
 
-use std::{io, sync::Arc};
+use std::{io, sync::Arc, time::Duration};
 
 use rustls::{AlertDescription, CertificateError, Error, pki_types::ServerName};
 use support::{
@@ -14,9 +14,12 @@ use support::{
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
+    time::Instant,
 };
 use tokio_rustls::TlsConnector;
-use tower_recovery_test::faulty::{Act, CertificateAuthority, ConnectionAct, Script, Until};
+use tower_recovery_test::faulty::{
+    Act, CertificateAuthority, ConnectionAct, FaultyServer, Script, StreamEnding, StreamScript, Until,
+};
 
 const REQUEST: &[u8] = b"PUT /orders HTTP/1.1\r\nx-request-id: 7\r\ncontent-length: 4\r\n\r\nbook";
 const WHOLE: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nbook";
@@ -207,6 +210,28 @@ async fn a_close_is_announced_and_a_reset_is_not() {
     let (seen, end, executed) = outcome([Act::RunThenReset]).await;
     assert_eq!((&*seen, executed), (&b""[..], 1));
     assert_eq!(end.unwrap_err().kind(), io::ErrorKind::ConnectionReset);
+}
+
+#[tokio::test]
+async fn a_stream_is_sent_piece_by_piece_and_a_client_that_leaves_is_noticed() {
+    within(async {
+        let authority = CertificateAuthority::new();
+        let script = StreamScript::new().close_delimited().send_times("one", 2).then(StreamEnding::Silence);
+        let server = start(FaultyServer::builder().streams(script), authority.certificate()).await;
+        let mut client = connect(&server, &authority, &[]).await.unwrap();
+        client.write_all(REQUEST).await.unwrap();
+        let mut seen = [0; 44];
+        client.read_exact(&mut seen).await.unwrap();
+        assert_eq!(&seen, b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\noneone");
+        let answer = server.streamed_answer(1).await;
+        assert_eq!((answer.sends(), answer.end(), server.streaming()), (2, None, 1));
+
+        let leaving = Instant::now();
+        drop(client);
+        let left = answer.wait_until_client_left().await;
+        assert!(left - leaving < Duration::from_millis(100), "{:?}", left - leaving);
+    })
+    .await;
 }
 
 #[tokio::test]

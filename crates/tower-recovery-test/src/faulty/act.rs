@@ -45,6 +45,9 @@ pub enum Act {
     /// Run, then answer.
     #[default]
     Answer,
+    /// Run, then answer by a stream, with a body that is sent step by step as a [`StreamScript`](super::StreamScript) says: see
+    /// [`FaultyServerBuilder::streams`](super::FaultyServerBuilder::streams). Where there is none for the request: as [`Answer`](Self::Answer).
+    Stream,
     /// Run, answer, then close, without a word of it in a `Connection` header.
     AnswerThenClose,
     /// Run, answer, then close the socket for both directions: the client sees a FIN, and what it sends after that is met by an RST.

@@ -25,29 +25,47 @@ pub(super) struct Terms<'request> {
     pub(super) promised: usize,
 }
 
+/// What the head says of the body's length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Length {
+    Known(u64),
+    Chunked,
+    /// Nothing: the close of the connection is its end.
+    UntilClose,
+}
+
 impl Answer {
     pub(super) fn new(response: Response<Bytes>, terms: Terms<'_>) -> Self {
+        let length = response.body().len().max(terms.promised);
+        let length = Length::Known(length.try_into().expect("no address has more than 64 bits"));
+        Self::with_length(response, terms, length)
+    }
+
+    /// The head says this length, however long the body is.
+    pub(super) fn with_length(response: Response<Bytes>, terms: Terms<'_>, length: Length) -> Self {
         let (parts, body) = response.into_parts();
         let bodiless = is_bodiless(parts.status);
+        let keep_alive = terms.keep_alive && (bodiless || length != Length::UntilClose);
         let says_close = names_token(&parts.headers, header::CONNECTION, "close");
 
         let mut head = BytesMut::new();
         put_status(&mut head, parts.status);
         put_headers(&mut head, &parts.headers);
-        if !bodiless {
-            let length = body.len().max(terms.promised);
-            put_line(&mut head, b"content-length", length.to_string().as_bytes());
+        match length {
+            _ if bodiless => {}
+            Length::Known(bytes) => put_line(&mut head, b"content-length", bytes.to_string().as_bytes()),
+            Length::Chunked => put_line(&mut head, b"transfer-encoding", b"chunked"),
+            Length::UntilClose => {}
         }
-        if !terms.keep_alive && !says_close {
+        if !keep_alive && !says_close {
             put_line(&mut head, b"connection", b"close");
         }
         head.put_slice(b"\r\n");
 
-        let carries_body = !bodiless && terms.method != Method::HEAD;
         Self {
             head: head.freeze(),
-            body: if carries_body { body } else { Bytes::new() },
-            keep_alive: terms.keep_alive && !says_close,
+            body: if carries_body(parts.status, terms.method) { body } else { Bytes::new() },
+            keep_alive: keep_alive && !says_close,
         }
     }
 }
@@ -55,6 +73,11 @@ impl Answer {
 /// Whether an answer of this status carries no body, nor a word about its length.
 pub(super) fn is_bodiless(status: StatusCode) -> bool {
     status == StatusCode::NO_CONTENT || status == StatusCode::NOT_MODIFIED || status.is_informational()
+}
+
+/// Whether an answer of this status to this method carries a body.
+pub(super) fn carries_body(status: StatusCode, method: &Method) -> bool {
+    !is_bodiless(status) && method != Method::HEAD
 }
 
 fn put_status(head: &mut BytesMut, status: StatusCode) {
@@ -66,7 +89,7 @@ fn put_status(head: &mut BytesMut, status: StatusCode) {
 }
 
 /// The application's headers, but for those by which the server says how long the body is.
-fn put_headers(head: &mut BytesMut, headers: &HeaderMap) {
+pub(super) fn put_headers(head: &mut BytesMut, headers: &HeaderMap) {
     for (name, value) in headers {
         if name != header::CONTENT_LENGTH && name != header::TRANSFER_ENCODING {
             put_line(head, name.as_str().as_bytes(), value.as_bytes());

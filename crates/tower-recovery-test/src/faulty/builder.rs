@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 
 use super::{
-    Act, ConnectionAct, FaultyServer, Script,
+    Act, ConnectionAct, FaultyServer, RequestContext, Script, Streams,
     freeze::Freeze,
     shared::{Application, AtAccept, Shared},
 };
@@ -17,7 +17,8 @@ const DEFAULT_BODY_LIMIT: usize = 64 * 1024 * 1024;
 #[must_use = "a builder does nothing until it is started"]
 pub struct FaultyServerBuilder {
     application: Application,
-    script: Box<dyn Script>,
+    script: Option<Box<dyn Script>>,
+    stream_scripts: Option<Box<dyn Streams>>,
     at_accept: Option<AtAccept>,
     body_limit: usize,
     #[cfg(feature = "http2")]
@@ -30,7 +31,8 @@ impl FaultyServerBuilder {
     pub(super) fn new() -> Self {
         Self {
             application: Box::new(|_| Response::new(Bytes::new())),
-            script: Box::new(Vec::<Act>::new()),
+            script: None,
+            stream_scripts: None,
             at_accept: None,
             body_limit: DEFAULT_BODY_LIMIT,
             #[cfg(feature = "http2")]
@@ -51,9 +53,17 @@ impl FaultyServerBuilder {
         self
     }
 
-    /// Sets what goes wrong: a list of [`Act`]s, a closure, or another [`Script`]. By default nothing does.
+    /// Sets what goes wrong: a list of [`Act`]s, a closure, or another [`Script`]. By default nothing does, but every answer
+    /// is streamed if it is told [how](Self::streams).
     pub fn script(mut self, script: impl Script) -> Self {
-        self.script = Box::new(script);
+        self.script = Some(Box::new(script));
+        self
+    }
+
+    /// Sets how the answers are streamed of requests with the act [`Act::Stream`], which are all of them on a server without another
+    /// [`script`](Self::script): one [`StreamScript`](super::StreamScript), a list, a closure, or another [`Streams`].
+    pub fn streams(mut self, scripts: impl Streams) -> Self {
+        self.stream_scripts = Some(Box::new(scripts));
         self
     }
 
@@ -118,7 +128,8 @@ impl FaultyServerBuilder {
         let alpn = self.alpn();
         FaultyServer::start(Shared {
             application: self.application,
-            script: self.script,
+            script: self.script.unwrap_or_else(|| Box::new(|_: &RequestContext| Act::Stream)),
+            stream_scripts: self.stream_scripts,
             at_accept: self.at_accept,
             body_limit: self.body_limit,
             #[cfg(feature = "http2")]
@@ -127,6 +138,7 @@ impl FaultyServerBuilder {
             tls: self.tls.map(|certificate| certificate.server_config(alpn)),
             freeze: Freeze::new(),
             log: Default::default(),
+            streams: Default::default(),
             counts: Default::default(),
         })
     }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{Method, Response, StatusCode};
 
 use super::{
-    Act, Until,
+    Act, StreamScript, Until,
     answer::{Answer, Terms},
     connection::{Connection, Ending},
     execution::{Executed, Received, Waiting, begin},
@@ -32,7 +32,8 @@ impl Connection {
             return Ok(Some(Ending::Close));
         };
         let context = self.shared.context(&head.request, self.number, number);
-        let act = self.shared.script.on_request(&context).on_http1();
+        let (act, stream) = self.shared.decide(&context);
+        let act = act.on_http1();
         if let Act::RejectAtHead { status, unread } = act {
             return self.reject(status, unread).await.map(Some);
         }
@@ -44,7 +45,7 @@ impl Connection {
         let request = head.request.map(|()| body);
         let received = Received::new(request, context, &self.shared);
         let mut exchange = Exchange::new(self, received.request.method(), head.keep_alive);
-        exchange.perform(act, &received).await
+        exchange.perform(act, stream, &received).await
     }
 
     /// Answers a request whose body is not read.
@@ -62,9 +63,9 @@ impl Connection {
 }
 
 /// A request in hand, and what its answer depends on.
-struct Exchange<'connection> {
-    connection: &'connection mut Connection,
-    method: &'connection Method,
+pub(super) struct Exchange<'connection> {
+    pub(super) connection: &'connection mut Connection,
+    pub(super) method: &'connection Method,
     /// Whether the client allows another request on this connection.
     keep_alive: bool,
     /// How long the next wait is one that reads nothing.
@@ -76,11 +77,19 @@ impl<'connection> Exchange<'connection> {
         Self { connection, method, keep_alive, frozen: None }
     }
 
-    async fn perform(&mut self, act: Act, received: &Received) -> Result<Option<Ending>, Broken> {
+    async fn perform(
+        &mut self,
+        act: Act,
+        stream: Option<StreamScript>,
+        received: &Received,
+    ) -> Result<Option<Ending>, Broken> {
         let shared = Arc::clone(&self.connection.shared);
         let Some(Executed { response, before_run }) = received.execute(act, &shared, self).await else {
             return Ok(Some(if act == Act::ReadThenReset { Ending::Reset } else { Ending::Close }));
         };
+        if let Some(script) = stream {
+            return Ok(self.stream(&script, response, received).await);
+        }
         match act {
             Act::RunThenClose => return Ok(Some(Ending::Close)),
             Act::RunThenReset => return Ok(Some(Ending::Reset)),
@@ -119,7 +128,11 @@ impl<'connection> Exchange<'connection> {
     }
 
     fn answer(&self, response: Response<Bytes>, promised: usize) -> Answer {
-        Answer::new(response, Terms { method: self.method, keep_alive: self.keep_alive, promised })
+        Answer::new(response, self.terms(promised))
+    }
+
+    pub(super) fn terms(&self, promised: usize) -> Terms<'connection> {
+        Terms { method: self.method, keep_alive: self.keep_alive, promised }
     }
 
     /// Writes an answer that is the server's own.

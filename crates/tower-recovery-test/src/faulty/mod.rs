@@ -55,6 +55,38 @@
 //! # }
 //! ```
 //!
+//! # Streams
+//!
+//! An answer may be [streamed](FaultyServerBuilder::streams): sent step by step as a [`StreamScript`] says, and then ended, cut, or left
+//! open without another word. The server watches the client in every step, and a [`StreamedAnswer`] tells what was sent and
+//! when the client has left:
+//!
+//! ```
+//! use tokio::{io::AsyncWriteExt, net::TcpStream};
+//! use tower_recovery_test::faulty::{FaultyServer, StreamEnding, StreamScript};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> std::io::Result<()> {
+//! // The first request gets two events and then silence, the second one a stream that is whole.
+//! let server = FaultyServer::builder()
+//!     .streams([
+//!         StreamScript::new().send("data: a\n\n").send("data: b\n\n").then(StreamEnding::Silence),
+//!         StreamScript::new().send("data: a\n\n").send("data: b\n\n").send("data: [DONE]\n\n"),
+//!     ])
+//!     .start()
+//!     .await?;
+//!
+//! let mut client = TcpStream::connect(server.address()).await?;
+//! client.write_all(b"GET /events HTTP/1.1\r\n\r\n").await?;
+//! let stream = server.streamed_answer(1).await;
+//! stream.wait_until_sends(2).await;
+//! drop(client);
+//! let _noticed_at = stream.wait_until_client_left().await;
+//! assert_eq!(stream.bytes_sent(), 18);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # HTTP/2
 //!
 //! With the feature `http2`, a server may speak [HTTP/2](FaultyServerBuilder#method.http2) instead. Everything above holds there as well,
@@ -132,6 +164,7 @@ mod refused;
 mod script;
 mod server;
 mod shared;
+mod streaming;
 #[cfg(feature = "tls")]
 mod tls;
 mod transport;
@@ -150,5 +183,6 @@ pub use self::{
     refused::RefusedAddress,
     script::{RequestContext, Script},
     server::FaultyServer,
+    streaming::{StreamEnd, StreamEnding, StreamScript, StreamedAnswer, Streams},
     until::Until,
 };

@@ -10,7 +10,7 @@ use crate::listening::Listening;
 /// Dropping it ends the server: its tasks are aborted and its sockets are closed as soon as the runtime comes to it.
 pub struct FaultyServer {
     listening: Listening,
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
 }
 
 impl FaultyServer {

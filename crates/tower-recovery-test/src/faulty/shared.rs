@@ -3,7 +3,10 @@
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
 
-use super::{ConnectionAct, Execution, Script, freeze::Freeze, log::ExecutionLog, script::RequestContext};
+use super::{
+    Act, ConnectionAct, Execution, Script, StreamScript, Streams, freeze::Freeze, log::ExecutionLog,
+    script::RequestContext, streaming::StreamLog,
+};
 use crate::counter::Counter;
 
 pub(super) type Application = Box<dyn Fn(&Request<Bytes>) -> Response<Bytes> + Send + Sync>;
@@ -14,6 +17,8 @@ pub(super) struct Shared {
     pub(super) script: Box<dyn Script>,
     /// Decides about connections in the script's place.
     pub(super) at_accept: Option<AtAccept>,
+    /// Missing on a server that streams nothing.
+    pub(super) stream_scripts: Option<Box<dyn Streams>>,
     pub(super) body_limit: usize,
     /// Missing on a server that speaks HTTP/1.
     #[cfg(feature = "http2")]
@@ -23,6 +28,7 @@ pub(super) struct Shared {
     pub(super) tls: Option<std::sync::Arc<rustls::ServerConfig>>,
     pub(super) freeze: Freeze,
     pub(super) log: ExecutionLog,
+    pub(super) streams: StreamLog,
     pub(super) counts: Counts,
 }
 
@@ -53,6 +59,16 @@ impl Shared {
             Some(decide) => decide(connection),
             None => self.script.on_connection(connection),
         }
+    }
+
+    /// What happens to a request whose head was read, and how its answer is streamed if it is.
+    pub(super) fn decide(&self, request: &RequestContext) -> (Act, Option<StreamScript>) {
+        let act = self.script.on_request(request);
+        if act != Act::Stream {
+            return (act, None);
+        }
+        let number = self.streams.chosen.increment();
+        (act, self.stream_scripts.as_ref().and_then(|scripts| scripts.on_stream(number, request)))
     }
 
     /// Gives a request whose head was read its numbers and its id.

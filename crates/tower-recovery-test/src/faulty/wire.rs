@@ -1,10 +1,15 @@
 //! The socket of one connection, and what was read ahead of it.
 
-use std::{io, pin::pin};
+use std::{
+    future::poll_fn,
+    io,
+    pin::{Pin, pin},
+    task::{Context, Poll, ready},
+};
 
 use bytes::{Bytes, BytesMut};
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::{AsyncReadExt, AsyncWrite, AsyncWriteExt},
     select,
 };
 
@@ -90,6 +95,33 @@ impl Wire {
         }
     }
 
+    /// Waits for the event; fails if the client ends its side before it. It watches as [`watch_until`](Self::watch_until) does.
+    pub(super) async fn wait_watched(&mut self, event: impl Future<Output = ()>) -> Result<(), Broken> {
+        let mut event = pin!(event);
+        poll_fn(|context| match self.poll_watch(context) {
+            Poll::Ready(broken) => Poll::Ready(Err(broken)),
+            Poll::Pending => event.as_mut().poll(context).map(Ok),
+        })
+        .await
+    }
+
+    /// Writes; fails also if the client ends its side before everything is written. It watches as [`watch_until`](Self::watch_until)
+    /// does.
+    pub(super) async fn write_watched(&mut self, bytes: &[u8]) -> Result<(), Broken> {
+        let mut left = bytes;
+        poll_fn(|context| {
+            if let Poll::Ready(broken) = self.poll_watch(context) {
+                return Poll::Ready(Err(broken));
+            }
+            while !left.is_empty() {
+                let written = ready!(Pin::new(&mut self.transport).poll_write(context, left))?;
+                left = &left[written..];
+            }
+            Pin::new(&mut self.transport).poll_flush(context).map(|flushed| Ok(flushed?))
+        })
+        .await
+    }
+
     /// Whether the client's end has been seen.
     pub(super) fn client_has_ended(&self) -> bool {
         self.client_ended
@@ -118,6 +150,16 @@ impl Wire {
     #[cfg(feature = "http2")]
     pub(super) fn transport(&mut self) -> &mut Transport {
         &mut self.transport
+    }
+
+    /// Reads ahead, and is ready when the client has ended its side.
+    fn poll_watch(&mut self, context: &mut Context<'_>) -> Poll<Broken> {
+        while !self.client_ended && self.buffer.len() < HEAD_LIMIT {
+            if !ready!(pin!(self.fill()).poll(context)) {
+                break;
+            }
+        }
+        if self.client_ended { Poll::Ready(Broken) } else { Poll::Pending }
     }
 
     /// Reads what there is; `false` at the end of the client's side.

@@ -3,9 +3,11 @@
 use std::io;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
+use h2::client::SendRequest;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
+    task::JoinSet,
 };
 use tower_recovery_test::faulty::{ErrorCode, FaultyServer, FaultyServerBuilder, Script};
 
@@ -18,6 +20,15 @@ pub(crate) async fn echo(script: impl Script) -> FaultyServer {
 
 pub(crate) async fn start(builder: FaultyServerBuilder) -> FaultyServer {
     builder.http2().start().await.unwrap()
+}
+
+/// A client of the `h2` crate, which drives its connection as long as the set lives.
+pub(crate) async fn connect(server: &FaultyServer) -> (SendRequest<Bytes>, JoinSet<Result<(), h2::Error>>) {
+    let socket = TcpStream::connect(server.address()).await.expect("the server listens");
+    let (client, connection) = h2::client::handshake(socket).await.expect("the preface is written");
+    let mut driving = JoinSet::new();
+    driving.spawn(connection);
+    (client, driving)
 }
 
 /// A frame of the server's, as far as the tests want to know it.

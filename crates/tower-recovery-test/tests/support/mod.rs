@@ -26,7 +26,7 @@ use tokio::{
     select,
     sync::oneshot,
 };
-use tower_recovery_test::faulty::{FaultyServer, FaultyServerBuilder, Script};
+use tower_recovery_test::faulty::{FaultyServer, FaultyServerBuilder, Script, Streams};
 
 /// A server that gives each request its body back.
 pub(crate) async fn echo(script: impl Script) -> FaultyServer {
@@ -36,6 +36,11 @@ pub(crate) async fn echo(script: impl Script) -> FaultyServer {
 pub(crate) fn echoing(script: impl Script) -> FaultyServerBuilder {
     let echo = |request: &Request<Bytes>| Response::new(request.body().clone());
     FaultyServer::builder().application(echo).script(script)
+}
+
+/// A server that streams its answers.
+pub(crate) async fn streaming(streams: impl Streams) -> FaultyServer {
+    FaultyServer::builder().streams(streams).start().await.unwrap()
 }
 
 /// Ends a test that hangs, by the time of a thread: on a paused clock, a timer of tokio's would be passed by as soon as nothing moves.
@@ -107,13 +112,7 @@ impl Client {
 
     /// The next head, up to its empty line.
     pub(crate) async fn head(&mut self) -> String {
-        loop {
-            if let Some(end) = find(&self.read, b"\r\n\r\n") {
-                let head = self.read.drain(..end + 4).collect();
-                return String::from_utf8(head).unwrap();
-            }
-            self.read_some().await;
-        }
+        self.text_up_to("\r\n\r\n").await
     }
 
     /// The next answer, whose body ends where its content length says.
@@ -126,6 +125,42 @@ impl Client {
         }
         let body = self.read.drain(..length).collect();
         Answer { head, body }
+    }
+
+    /// The next bytes are these.
+    pub(crate) async fn expect(&mut self, text: &str) {
+        while self.read.len() < text.len() {
+            self.read_some().await;
+        }
+        let next: Vec<u8> = self.read.drain(..text.len()).collect();
+        assert_eq!(String::from_utf8_lossy(&next), text);
+    }
+
+    /// Everything up to the first such end, and with it.
+    pub(crate) async fn text_up_to(&mut self, end: &str) -> String {
+        loop {
+            if let Some(start) = find(&self.read, end.as_bytes()) {
+                let text = self.read.drain(..start + end.len()).collect();
+                return String::from_utf8(text).unwrap();
+            }
+            self.read_some().await;
+        }
+    }
+
+    /// Takes whatever has come or comes next, and tells how much that is; 0 is the end.
+    pub(crate) async fn take(&mut self) -> usize {
+        if self.read.is_empty() {
+            self.read.reserve(256 << 10);
+            self.stream.read_buf(&mut self.read).await.unwrap();
+        }
+        let taken = self.read.len();
+        self.read.clear();
+        taken
+    }
+
+    /// Ends the connection with an RST.
+    pub(crate) fn reset(self) {
+        SockRef::from(&self.stream).set_linger(Some(Duration::ZERO)).unwrap();
     }
 
     /// Everything up to the end of the connection, and how it ended.

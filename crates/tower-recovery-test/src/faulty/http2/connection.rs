@@ -73,9 +73,9 @@ impl Connection {
                     carrier.pipe.accepted(stream);
                     number += 1;
                     let context = RequestContext { stream_id: Some(stream), ..shared.context(&request, self.number, number) };
-                    let act = shared.script.on_request(&context);
+                    let (act, script) = shared.decide(&context);
                     let stream = Stream { shared: Arc::clone(&shared), pipe: carrier.pipe.clone(), respond, wanted: true };
-                    serving.push(stream.serve(request, context, act));
+                    serving.push(stream.serve(request, context, act, script));
                 }
                 () = carrier.pump.turn(carrier.wire) => {}
             }

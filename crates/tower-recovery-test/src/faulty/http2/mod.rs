@@ -10,6 +10,7 @@ mod frames;
 mod pipe;
 mod pump;
 mod stream;
+mod streaming;
 
 use crate::Gate;
 

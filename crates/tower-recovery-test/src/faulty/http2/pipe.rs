@@ -8,7 +8,10 @@ use std::{
 };
 
 use bytes::{Buf, BytesMut};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    sync::Notify,
+};
 
 use super::{
     super::{ErrorCode, until::Wait},
@@ -20,7 +23,17 @@ use crate::lock::lock;
 ///
 /// Nobody is woken by what comes in: the task that puts it in polls the crate after that.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pipe(Arc<Mutex<State>>);
+pub(super) struct Pipe(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    /// Tells that there is less on its way to the socket.
+    drained: Notify,
+}
+
+/// How much may be on its way to the socket before streams wait for it.
+const BACKLOG: usize = 256 * 1024;
 
 #[derive(Debug, Default)]
 struct State {
@@ -29,6 +42,8 @@ struct State {
     ended: bool,
     /// Between two polls of the crate, it ends with a whole frame: there is always room for all of it.
     outgoing: BytesMut,
+    /// What was taken, and is not written to the socket yet.
+    unwritten: usize,
     frozen: Option<Wait>,
     /// The highest stream that was accepted.
     highest_stream: u32,
@@ -38,57 +53,79 @@ struct State {
 
 impl Pipe {
     pub(super) fn put_incoming(&self, bytes: &[u8]) {
-        lock(&self.0).incoming.extend_from_slice(bytes);
+        lock(&self.0.state).incoming.extend_from_slice(bytes);
     }
 
     pub(super) fn end_incoming(&self) {
-        lock(&self.0).ended = true;
+        lock(&self.0.state).ended = true;
     }
 
     pub(super) fn take_outgoing(&self) -> BytesMut {
-        lock(&self.0).outgoing.split()
+        lock(&self.0.state).outgoing.split()
+    }
+
+    /// Says how much of what was taken is not written to the socket yet.
+    pub(super) fn set_unwritten(&self, bytes: usize) {
+        lock(&self.0.state).unwritten = bytes;
+        self.0.drained.notify_waiters();
+    }
+
+    /// Waits until little is on its way to the socket: the room in here is endless, the client's window may be.
+    pub(super) async fn drained(&self) {
+        loop {
+            let drained = self.0.drained.notified();
+            if self.backlog() < BACKLOG {
+                return;
+            }
+            drained.await;
+        }
+    }
+
+    fn backlog(&self) -> usize {
+        let state = lock(&self.0.state);
+        state.outgoing.len() + state.unwritten
     }
 
     /// Freezes the connection until the wait is over.
     pub(super) fn freeze(&self, wait: Wait) {
-        lock(&self.0).frozen = Some(wait);
+        lock(&self.0.state).frozen = Some(wait);
     }
 
     pub(super) fn frozen(&self) -> Option<Wait> {
-        lock(&self.0).frozen
+        lock(&self.0.state).frozen
     }
 
     /// Ends a freeze whose wait is over, unless another one has begun in the meantime.
     pub(super) fn unfreeze(&self, over: Wait) {
-        lock(&self.0).frozen.take_if(|wait| *wait == over);
+        lock(&self.0.state).frozen.take_if(|wait| *wait == over);
     }
 
     /// Slips a `GOAWAY` in.
     pub(super) fn go_away(&self, last_stream: u32, code: ErrorCode) {
-        let mut state = lock(&self.0);
+        let mut state = lock(&self.0.state);
         state.outgoing.extend_from_slice(&frames::go_away(last_stream, code));
         state.last_stream = Some(state.last_stream.map_or(last_stream, |last| last.min(last_stream)));
     }
 
     /// Slips a `GOAWAY` in that is content with all that was accepted.
     pub(super) fn go_away_after_all(&self) {
-        let highest = lock(&self.0).highest_stream;
+        let highest = lock(&self.0.state).highest_stream;
         self.go_away(highest, ErrorCode::NO_ERROR);
     }
 
     pub(super) fn accepted(&self, stream: u32) {
-        lock(&self.0).highest_stream = stream;
+        lock(&self.0.state).highest_stream = stream;
     }
 
     /// Whether a `GOAWAY` has said that this stream will not be processed.
     pub(super) fn ignores(&self, stream: u32) -> bool {
-        lock(&self.0).last_stream.is_some_and(|last| stream > last)
+        lock(&self.0.state).last_stream.is_some_and(|last| stream > last)
     }
 }
 
 impl AsyncRead for Pipe {
     fn poll_read(self: Pin<&mut Self>, _: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let mut state = lock(&self.0);
+        let mut state = lock(&self.0.state);
         if state.incoming.is_empty() && !state.ended {
             return Poll::Pending;
         }
@@ -101,7 +138,7 @@ impl AsyncRead for Pipe {
 
 impl AsyncWrite for Pipe {
     fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        lock(&self.0).outgoing.extend_from_slice(bytes);
+        lock(&self.0.state).outgoing.extend_from_slice(bytes);
         Poll::Ready(Ok(bytes.len()))
     }
 

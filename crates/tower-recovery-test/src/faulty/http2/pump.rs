@@ -94,6 +94,7 @@ impl Pump {
             // A failure is the end of the connection, which the reading sees, too.
             let _ = self.poll_write(transport, context);
         }
+        self.pipe.set_unwritten(self.outgoing.len());
         let mut bytes = [0; READ_AT_ONCE];
         let mut buffer = ReadBuf::new(&mut bytes);
         match ready!(Pin::new(transport).poll_read(context, &mut buffer)) {

@@ -9,7 +9,7 @@ use tokio::select;
 
 use super::{
     super::{
-        Act, AfterGoAway, ErrorCode, GoAway, LastStream, RequestContext, Until,
+        Act, AfterGoAway, ErrorCode, GoAway, LastStream, RequestContext, StreamScript, Until,
         connection::Ending,
         execution::{Executed, Received, Waiting, begin},
         shared::Shared,
@@ -59,7 +59,13 @@ pub(super) struct Handles {
 struct Gone;
 
 impl Stream {
-    pub(super) async fn serve(mut self, request: Request<RecvStream>, context: RequestContext, act: Act) -> Outcome {
+    pub(super) async fn serve(
+        mut self,
+        request: Request<RecvStream>,
+        context: RequestContext,
+        act: Act,
+        script: Option<StreamScript>,
+    ) -> Outcome {
         let shared = Arc::clone(&self.shared);
         let (parts, body) = request.into_parts();
         match act {
@@ -80,7 +86,10 @@ impl Stream {
         };
         let received = Received::new(Request::from_parts(parts, body), context, &shared);
         match received.execute(act, &shared, &mut self).await {
-            Some(executed) => self.answer(act, executed, received.request.method()).await.unwrap_or(Outcome::Done),
+            Some(executed) => match script {
+                Some(script) => self.stream(&script, executed.response, &received).await,
+                None => self.answer(act, executed, received.request.method()).await.unwrap_or(Outcome::Done),
+            },
             None => self.refuse_to_run(act),
         }
     }
@@ -190,7 +199,7 @@ impl Stream {
         Outcome::End(self.into_handles(None), LastWords::Said(ending))
     }
 
-    fn end_sending(self, sending: SendStream<Bytes>, words: LastWords) -> Outcome {
+    pub(super) fn end_sending(self, sending: SendStream<Bytes>, words: LastWords) -> Outcome {
         Outcome::End(self.into_handles(Some(sending)), words)
     }
 
