@@ -65,6 +65,7 @@ pub mod reqwest;
 pub mod reqwest_0_12;
 mod retry_after;
 mod rules;
+pub mod streamed;
 mod target;
 mod transport;
 
@@ -78,6 +79,7 @@ pub use crate::{
     replay::{RepeatableBody, ReplayError, ReplayableBody, SentOnce},
     retry_after::RetryAfter,
     rules::{HttpRules, ReadRoutes, Silence},
+    streamed::{StreamedBody, StreamedLayer, UnprovenEnd, Unterminated},
     target::{InvalidHost, TunnelRefused},
     transport::{ConnectTimedOut, Protocol, Transport},
 };

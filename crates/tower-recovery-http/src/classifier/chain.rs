@@ -2,6 +2,7 @@
 
 use std::{error::Error, io};
 
+use http::{HeaderMap, StatusCode};
 use hyper_util::client::legacy;
 use tower_recovery::{Delivery, Verdict, sources};
 
@@ -9,7 +10,7 @@ use super::{
     HttpClassifier, reqwest,
     transport::{hyper_verdict, is_unsent, unconnected},
 };
-use crate::{BodyTooLong, IncompleteBody, Unanswered};
+use crate::{BodyTooLong, IncompleteBody, Unanswered, Unterminated};
 
 /// What an error proves: by its outermost link that proves something. What lies below was already weighed by whoever made that link: a
 /// failed body of the request is hyper's user error, whatever went wrong inside of it.
@@ -27,6 +28,9 @@ fn proof(link: &(dyn Error + 'static), classifier: &HttpClassifier) -> Option<Ve
     } else if let Some(too_long) = link.downcast_ref::<BodyTooLong>() {
         let of_the_head = classifier.verdict_of_head(too_long.status, &too_long.headers);
         Some(of_the_head.unwrap_or(Verdict::answered()).permanent())
+    } else if link.is::<Unterminated>() {
+        // One stream was reset, or a connection ended in order as one of HTTP/1.0 always does: neither speaks against the handle.
+        Some(Verdict::maybe_sent())
     } else if let Some(error) = link.downcast_ref::<legacy::Error>() {
         of_the_pool(error, classifier)
     } else if let Some(unanswered) = link.downcast_ref::<Unanswered>() {
@@ -54,18 +58,31 @@ fn of_the_pool(error: &legacy::Error, classifier: &HttpClassifier) -> Option<Ver
     })
 }
 
-/// A head came. What ended its body says whether the handle is to blame, and nothing else: the peer had the request.
-fn of_incomplete_body(incomplete: &IncompleteBody, classifier: &HttpClassifier) -> Verdict {
-    let cause = verdict(incomplete.source.as_ref(), classifier);
-    let is_alive = cause.delivery().is_some() && !cause.is_stale();
-    let of_the_head = match classifier.verdict_of_head(incomplete.status, &incomplete.headers) {
+/// A head came: the peer had the request, and what ended its body cannot prove that it was not executed.
+pub(super) fn of_a_head(status: StatusCode, headers: &HeaderMap, classifier: &HttpClassifier) -> Verdict {
+    match classifier.verdict_of_head(status, headers) {
         Some(refused) if refused.delivery() == Some(Delivery::Refused) => refused,
-        Some(stale) if incomplete.status.is_success() && stale.is_stale() => Verdict::maybe_sent().stale(),
+        Some(stale) if status.is_success() && stale.is_stale() => Verdict::maybe_sent().stale(),
         Some(other) => other,
-        None if incomplete.status.is_success() => Verdict::maybe_sent(),
+        None if status.is_success() => Verdict::maybe_sent(),
         None => Verdict::answered(),
-    };
+    }
+}
+
+/// What ended the body says whether the handle is to blame, and nothing else.
+pub(super) fn of_a_broken_body(
+    of_the_head: Verdict,
+    cause: &(dyn Error + 'static),
+    classifier: &HttpClassifier,
+) -> Verdict {
+    let cause = verdict(cause, classifier);
+    let is_alive = cause.delivery().is_some() && !cause.is_stale();
     if is_alive { of_the_head } else { of_the_head.stale() }
+}
+
+fn of_incomplete_body(incomplete: &IncompleteBody, classifier: &HttpClassifier) -> Verdict {
+    let of_the_head = of_a_head(incomplete.status, &incomplete.headers, classifier);
+    of_a_broken_body(of_the_head, incomplete.source.as_ref(), classifier)
 }
 
 /// An error of a transport's that says nothing of its place: it may have executed.

@@ -29,6 +29,7 @@ pub use self::{answer_rule::AnswerRule, intermediary::Intermediary};
 /// | hyper-util itself refuses the request, without a source | maybe sent |
 /// | a 2xx head whose body is short | maybe sent; indicts the handle where the transport did |
 /// | any other head whose body is short | what the status proves; indicts the handle where the transport did |
+/// | a body whose clean end is not proven, see [`Unterminated`](crate::Unterminated) | what its head proves, as above; indicts nobody |
 /// | status 421 (RFC 9110 §15.5.20) | refused; indicts the handle, since another connection is asked for |
 /// | status 425 (RFC 8470 §5.2) | refused |
 /// | 421 and 425 behind an [`Intermediary`] | answered; 421 indicts the handle |
@@ -104,6 +105,16 @@ impl HttpClassifier {
     /// What an error proves. The same for every type of response.
     pub(crate) fn verdict_of_error(&self, error: &(dyn Error + 'static)) -> Verdict {
         chain::verdict(error, self)
+    }
+
+    /// What a broken body proves at the most, by its head.
+    pub(crate) fn verdict_of_headed(&self, status: StatusCode, headers: &HeaderMap) -> Verdict {
+        chain::of_a_head(status, headers, self)
+    }
+
+    /// What a body proves that broke like this.
+    pub(crate) fn verdict_of_broken_body(&self, of_the_head: Verdict, cause: &(dyn Error + 'static)) -> Verdict {
+        chain::of_a_broken_body(of_the_head, cause, self)
     }
 
     /// What a head proves, if it is more than an answer.

@@ -52,3 +52,4 @@ pub use self::{
     service::Collect,
     whole::Whole,
 };
+pub(crate) use self::whole::promised_length;

@@ -13,13 +13,16 @@ use tower_recovery::{
 use tower_service::Service;
 
 use super::HttpRecovery;
-use crate::{CollectLayer, HttpClassifier, HttpRules, Origin, OriginHandle, RepeatableBody, collect::Collect};
+use crate::{
+    CollectLayer, HttpClassifier, HttpRules, Origin, OriginHandle, RepeatableBody, StreamedLayer, collect::Collect, streamed::Streamed,
+};
 
 /// The stack of [`build`](HttpRecovery::build): unary calls, whose answers come with their bodies collected.
 pub type HttpStack<RequestBody> = Stack<OriginHandle<RequestBody>, HttpRules<RequestBody>, Collect<Dispatch>>;
 
-/// The stack of [`build_streaming`](HttpRecovery::build_streaming): answers come with their bodies still to be read.
-pub type StreamingHttpStack<RequestBody> = Stack<OriginHandle<RequestBody>, HttpRules<RequestBody>, Dispatch>;
+/// The stack of [`build_streaming`](HttpRecovery::build_streaming): answers come with their bodies still to be read, each a
+/// [`StreamedBody`](crate::StreamedBody).
+pub type StreamingHttpStack<RequestBody> = Stack<OriginHandle<RequestBody>, HttpRules<RequestBody>, Streamed<Dispatch>>;
 
 /// What all of them have in common.
 pub(crate) type Stack<Handle, Rules, Leaf> =
@@ -50,7 +53,8 @@ where
         self.over_pools(leaf)
     }
 
-    /// The stack for answers whose bodies outlive the call. A body that breaks is the reader's to notice.
+    /// The stack for answers whose bodies outlive the call. A body that breaks, or whose end is none, gives its reader a [`Failure`] and evicts the handle
+    /// that is to blame; see [`streamed`](crate::streamed).
     ///
     /// # Errors
     ///
@@ -61,7 +65,12 @@ where
         RequestBody::Data: Send,
         RequestBody::Error: Into<BoxError>,
     {
-        self.over_pools(Dispatch)
+        let leaf = ServiceBuilder::new().layer(self.streamed()).service(Dispatch);
+        self.over_pools(leaf)
+    }
+
+    pub(crate) fn streamed(&self) -> StreamedLayer {
+        StreamedLayer::new(self.classifier.clone()).trusting(self.trust)
     }
 
     fn over_pools<RequestBody, Leaf>(

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use tower_recovery::{CallTiming, CallTimingBuilder, InvalidSetting, LinearBackoff, Observer, RetryBudget};
 
-use crate::{AnswerRule, HttpClassifier, Intermediary, ReadRoutes, Transport, rules::RepeatPolicy};
+use crate::{AnswerRule, HttpClassifier, Intermediary, ReadRoutes, Transport, rules::RepeatPolicy, streamed::Trust};
 
 /// Builds the recommended stack for HTTP. Made by [`Recovery::http`](super::HttpFrontDoor::http).
 #[derive(Clone)]
@@ -24,6 +24,7 @@ pub struct HttpRecovery<Resolver, Target> {
     pub(super) resolve_floor: Option<(Duration, Duration)>,
     transport: Transport,
     pub(crate) body_limit: usize,
+    pub(super) trust: Trust,
 }
 
 impl<Resolver, Target> HttpRecovery<Resolver, Target> {
@@ -47,6 +48,7 @@ impl<Resolver, Target> HttpRecovery<Resolver, Target> {
             resolve_floor: None,
             transport: Transport::new(),
             body_limit: Self::DEFAULT_BODY_LIMIT,
+            trust: Trust::default(),
         }
     }
 
@@ -146,6 +148,13 @@ impl<Resolver, Target> HttpRecovery<Resolver, Target> {
     /// The longest body, in bytes, that the stack for unary calls collects. Default: 16 MiB.
     pub fn body_limit(mut self, limit: usize) -> Self {
         self.body_limit = limit;
+        self
+    }
+
+    /// In the stacks for bodies that outlive the call: a body of HTTP/1 that is delimited by the end of its connection alone is whole when that ends in order.
+    /// See [`StreamedLayer::trust_close_delimited`](crate::StreamedLayer::trust_close_delimited). Default: it is an error.
+    pub fn trust_close_delimited(mut self) -> Self {
+        self.trust = self.trust.max(Trust::CloseDelimited);
         self
     }
 

@@ -84,7 +84,10 @@ where
         adapter::unary(self, configure)
     }
 
-    /// The same, for answers whose bodies outlive the call. A body that breaks is the reader's to notice.
+    /// The same, for answers whose bodies outlive the call. A body that breaks, or whose end is none, evicts the handle that is to blame, and gives its reader
+    /// reqwest's error with a [`Failure`](tower_recovery::Failure) in its chain ([`Failure::recover`](tower_recovery::Failure::recover) finds it). See
+    /// [`streamed`](crate::streamed); where reqwest was built with a feature for decompression, how a body without a length ends cannot be seen, and any end
+    /// without an error is believed.
     ///
     /// # Errors
     ///

@@ -7,12 +7,12 @@ use tower_recovery::{Dispatch, InvalidSetting, Resolved};
 use tower_service::Service;
 
 use super::{
-    ReqwestHandle, ReqwestRules, ReqwestStack, StreamingReqwestStack,
+    ReqwestHandle, ReqwestRules, ReqwestStack, StreamingReqwestStack, ends,
     handle::build as build_client,
     library::{self, Client, ClientBuilder},
     response::{closed, closed_whole},
 };
-use crate::{CollectLayer, HttpRecovery, InvalidOrigin, Origin, front_door::Stack};
+use crate::{CollectLayer, HttpRecovery, InvalidOrigin, Origin, front_door::Stack, streamed::Trust};
 
 /// A stack, or a handle, cannot be built.
 #[derive(Debug, thiserror::Error)]
@@ -54,7 +54,9 @@ where
     Resolver::Future: Send + 'static,
     Target: Clone + Send + 'static,
 {
-    let (stack, client) = over_clients(door, Dispatch, configure)?;
+    let trust = if ends::are_passed_on() { Trust::default() } else { Trust::CleanEnds };
+    let leaf = ServiceBuilder::new().layer(door.streamed().trusting(trust)).service(Dispatch);
+    let (stack, client) = over_clients(door, leaf, configure)?;
     Ok(ReqwestStack::new(MapResponse::new(stack, closed), client))
 }
 

@@ -2,6 +2,7 @@
 
 mod build;
 mod call;
+mod ends;
 mod handle;
 mod response;
 mod rules;

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 
 use super::library::{Body, Response, ResponseBuilderExt};
-use crate::CollectedBody;
+use crate::{CollectedBody, StreamedBody};
 
 /// As the layers know it. The URL goes into the extensions, where reqwest finds it again; its own conversion drops it.
 pub(super) fn opened(response: Response) -> http::Response<Body> {
@@ -16,9 +16,9 @@ pub(super) fn opened(response: Response) -> http::Response<Body> {
     opened
 }
 
-/// As reqwest knows it, the body still to be read.
-pub(super) fn closed(response: http::Response<Body>) -> Response {
-    response.into()
+/// As reqwest knows it, the body still to be read. What breaks it stands in the chain of reqwest's own error.
+pub(super) fn closed(response: http::Response<StreamedBody<Body>>) -> Response {
+    response.map(Body::wrap).into()
 }
 
 /// The same, with the body that was collected.

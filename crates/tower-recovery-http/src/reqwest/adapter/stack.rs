@@ -15,7 +15,7 @@ use super::{
     library::{Body, Client, Request, Response},
     target::target,
 };
-use crate::{CollectedBody, collect::Collect, front_door::Stack};
+use crate::{CollectedBody, StreamedBody, collect::Collect, front_door::Stack, streamed::Streamed};
 
 /// The stack over reqwest, for unary calls: a `tower::Service` of `reqwest::Request` that answers with `reqwest::Response`, its body collected.
 ///
@@ -38,7 +38,7 @@ pub type StreamingReqwestStack = ReqwestStack<Streaming>;
 pub type Unary = Closing<Collect<Dispatch>, CollectedBody>;
 
 /// What a [`StreamingReqwestStack`] is made of.
-pub type Streaming = Closing<Dispatch, Body>;
+pub type Streaming = Closing<Streamed<Dispatch>, StreamedBody<Body>>;
 
 /// The response is reqwest's own only above the layers, which know that of http.
 type Closing<Leaf, ResponseBody> =
