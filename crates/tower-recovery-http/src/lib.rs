@@ -65,6 +65,7 @@ pub mod reqwest;
 pub mod reqwest_0_12;
 mod retry_after;
 mod rules;
+pub mod sse;
 pub mod streamed;
 mod target;
 mod transport;

@@ -1,0 +1,71 @@
+//! Server-sent events: decoded, judged, resumed.
+//!
+//! * [`SseDecoder`] makes events of a body, and says between them that the other side is alive.
+//! * [`SseRules`] say of each of them what it means to the
+//!   [replacement of streams](tower_recovery::stream_replacement): for OpenAI's chat and responses, for Anthropic's messages, for your own.
+//! * [`LastEventIdResume`] asks for the rest of a stream that broke, and checks that what comes is that.
+//! * [`SseVerdict`] types what the other side says when it says no.
+//!
+//! **When**: for routes that answer with `text/event-stream`. **Not** for anything else that is streamed: a body that is no event stream passes as it is.
+//!
+//! # What is decoded
+//!
+//! Events as WHATWG HTML §9.2.6 has them, whole ones only. A block without data is no event; its id and its retry time go over to the next one, so that they are not lost
+//! to whoever gets the events alone. Field names that are not known are passed over. A field that is not UTF-8 ends the stream, where a browser would put in a
+//! replacement character: what a text was cannot be known any more.
+//!
+//! # Why this parser
+//!
+//! The fields of a block are read, and events are written, by `sse-stream` 0.3, which is kept with the Rust SDK of MCP: it keeps apart data that is empty and that is
+//! missing, and ids that are; it takes no id with a NUL and no retry time but digits, and never copies a line twice. It keeps comments to itself and has no limit,
+//! so the lines are found here, where bytes are counted, and it is given one whole block after the other.
+//!
+//! `eventsource-stream` 0.2.3, which async-openai reads with, was weighed and left: it cuts a byte order mark in the middle and panics, copies the rest of its buffer
+//! for every line, waits without end (and without bound) behind a byte that is not UTF-8, and holds an event back that ends with CR until something follows.
+//! What it reads of events that were written here is right: no byte order mark, LF alone, UTF-8.
+//!
+//! # Examples
+//!
+//! ```
+//! use futures_util::StreamExt;
+//! use http_body_util::Full;
+//! use tower_recovery_http::sse::{SseDecoder, SseItem};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! let body = Full::from(": hello\n\nevent: delta\ndata: Good\n\ndata: [DO");
+//! let mut items = SseDecoder::new(body);
+//! let Some(Ok(SseItem::Event(event))) = items.next().await else { panic!("the first event") };
+//! assert_eq!((event.event(), event.data()), (Some("delta"), "Good"));
+//! assert_eq!(items.next().await.unwrap().unwrap(), SseItem::Progress);
+//! assert!(items.next().await.is_none(), "what is unfinished at the end is no event");
+//! # }
+//! ```
+//!
+//! # Errors
+//!
+//! [`EventTooLong`] and [`EventNotUtf8`], or the error of the body.
+
+mod blocks;
+mod decoder;
+mod end;
+mod error;
+mod error_object;
+mod event;
+mod head;
+mod item;
+mod parse;
+mod presets;
+mod resume;
+mod rules;
+mod verdict;
+
+pub use self::{
+    decoder::SseDecoder,
+    error::{EventNotUtf8, EventTooLong},
+    event::SseEvent,
+    item::SseItem,
+    resume::LastEventIdResume,
+    rules::SseRules,
+    verdict::{SseVerdict, VerdictKind},
+};

@@ -1,0 +1,131 @@
+//! What the events of well-known streams say.
+
+use tower_recovery::stream_replacement::Sight;
+
+use super::{
+    SseEvent,
+    error_object::{Envelope, is_error_object},
+};
+
+/// Events without a meaning that is known from here: what has data is content.
+pub(super) fn plain(_: &SseEvent) -> Sight {
+    Sight::Content
+}
+
+/// Chunks without a name, and `[DONE]` at the end (async-openai 0.43, `client.rs`; openai-python, `_streaming.py`).
+pub(super) fn openai_chat(event: &SseEvent) -> Sight {
+    match event.event() {
+        Some("keepalive") => Sight::KeepAlive,
+        Some("error") => Sight::Verdict,
+        _ if event.data().trim_ascii() == "[DONE]" => Sight::Terminal,
+        _ if is_error_object(event.data().as_bytes()) => Sight::Verdict,
+        _ => Sight::Content,
+    }
+}
+
+/// Events with a type each (async-openai 0.43, `types/responses/stream.rs`; OpenAI's reference, "Responses streaming events").
+pub(super) fn openai_responses(event: &SseEvent) -> Sight {
+    by_kind(event, |kind| match kind {
+        "response.completed" | "response.incomplete" => Some(Sight::Terminal),
+        "response.failed" | "error" => Some(Sight::Verdict),
+        "keepalive" => Some(Sight::KeepAlive),
+        _ => None,
+    })
+}
+
+/// Events with a type each (Anthropic's documentation, "Streaming messages").
+pub(super) fn anthropic(event: &SseEvent) -> Sight {
+    by_kind(event, |kind| match kind {
+        "message_stop" => Some(Sight::Terminal),
+        "error" => Some(Sight::Verdict),
+        "ping" => Some(Sight::KeepAlive),
+        _ => None,
+    })
+}
+
+/// By the name of the event; by the type in its data where some gateway has dropped the name.
+fn by_kind(event: &SseEvent, sight_of: fn(&str) -> Option<Sight>) -> Sight {
+    if let Some(name) = event.event().filter(|name| *name != "message") {
+        return sight_of(name).unwrap_or(Sight::Content);
+    }
+    let envelope = Envelope::of(event.data().as_bytes());
+    match envelope.kind() {
+        Some(kind) => sight_of(kind).unwrap_or(Sight::Content),
+        None if envelope.is_error() => Sight::Verdict,
+        None => Sight::Content,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(name: &str, data: &str) -> SseEvent {
+        SseEvent::new(data).with_event(name)
+    }
+
+    #[test]
+    fn a_chat_ends_with_done_and_fails_with_an_error_object() {
+        for (name, data, expected) in [
+            ("", r#"{"choices":[{"delta":{"content":"Hi"}}]}"#, Sight::Content),
+            ("", r#"{"choices":[{"delta":{"content":"[DONE]"}}]}"#, Sight::Content),
+            ("", r#"{"choices":[{"delta":{"content":"{\"error\": 1}"}}],"error":null}"#, Sight::Content),
+            ("", "[DONE]", Sight::Terminal),
+            ("done", " [DONE]\n", Sight::Terminal),
+            ("", r#"{"error":{"message":"Overloaded","code":502}}"#, Sight::Verdict),
+            ("", r#"{"id":"1","choices":[{"finish_reason":"error"}],"error":{"code":502}}"#, Sight::Verdict),
+            ("error", "no JSON", Sight::Verdict),
+            ("keepalive", "", Sight::KeepAlive),
+            ("", "no JSON", Sight::Content),
+        ] {
+            assert_eq!(openai_chat(&event(name, data)), expected, "{name} {data}");
+        }
+    }
+
+    #[test]
+    fn a_response_ends_and_fails_by_its_events() {
+        let failed = r#"{"type":"response.failed","response":{"error":{"code":"server_error","message":""}}}"#;
+        for (name, data, expected) in [
+            ("response.created", r#"{"type":"response.created","response":{"error":null}}"#, Sight::Content),
+            ("response.output_text.delta", r#"{"type":"error","delta":"x"}"#, Sight::Content),
+            ("response.completed", "{}", Sight::Terminal),
+            ("response.incomplete", "{}", Sight::Terminal),
+            ("response.failed", failed, Sight::Verdict),
+            ("error", "{}", Sight::Verdict),
+            ("keepalive", "{}", Sight::KeepAlive),
+            ("", r#"{"type":"response.completed","response":{"error":null}}"#, Sight::Terminal),
+            ("message", r#"{"response":{"x":[1,{"type":"y"}]},"type":"response.incomplete"}"#, Sight::Terminal),
+            ("", failed, Sight::Verdict),
+            ("", r#"{"type":"error","code":"x","message":"y"}"#, Sight::Verdict),
+            ("", r#"{"error":{"message":"a gateway's"}}"#, Sight::Verdict),
+            ("", r#"{"type":"response.output_text.delta","delta":"{\"type\":\"error\"}"}"#, Sight::Content),
+            ("", r#"{"type":7}"#, Sight::Content),
+            ("", "no JSON", Sight::Content),
+        ] {
+            assert_eq!(openai_responses(&event(name, data)), expected, "{name} {data}");
+        }
+    }
+
+    #[test]
+    fn a_message_ends_and_fails_by_its_events_and_a_ping_is_a_ping() {
+        let overloaded = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
+        for (name, data, expected) in [
+            ("message_start", r#"{"type":"message_start","message":{"type":"message"}}"#, Sight::Content),
+            (
+                "content_block_delta",
+                r#"{"type":"content_block_delta","delta":{"text":"message_stop"}}"#,
+                Sight::Content,
+            ),
+            ("ping", r#"{"type":"ping"}"#, Sight::KeepAlive),
+            ("message_stop", r#"{"type":"message_stop"}"#, Sight::Terminal),
+            ("error", overloaded, Sight::Verdict),
+            ("", r#"{"type":"ping"}"#, Sight::KeepAlive),
+            ("", r#"{"type":"message_stop"}"#, Sight::Terminal),
+            ("", overloaded, Sight::Verdict),
+            ("", r#"{"error":"a gateway's"}"#, Sight::Verdict),
+            ("", r#"{"type":"content_block_delta","delta":{"type":"ping"}}"#, Sight::Content),
+        ] {
+            assert_eq!(anthropic(&event(name, data)), expected, "{name} {data}");
+        }
+    }
+}
