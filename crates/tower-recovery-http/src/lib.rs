@@ -67,6 +67,7 @@ mod retry_after;
 mod rules;
 pub mod sse;
 pub mod streamed;
+pub mod streams;
 mod target;
 mod transport;
 
@@ -74,13 +75,14 @@ pub use crate::{
     classifier::{AnswerRule, HttpClassifier, Intermediary},
     collect::{BodyTooLong, CollectLayer, EndedEarly, IncompleteBody},
     connection::{ConnectLayer, ConnectionHandle, Unanswered},
-    front_door::{CollectedBody, HttpFrontDoor, HttpRecovery, HttpStack, StreamingHttpStack},
+    front_door::{CollectedBody, HttpFrontDoor, HttpRecovery, HttpStack, SendSideHttpStack, StreamingHttpStack},
     origin::{InvalidOrigin, Origin},
     origin_handle::OriginHandle,
     replay::{RepeatableBody, ReplayError, ReplayableBody, SentOnce},
     retry_after::RetryAfter,
     rules::{HttpRules, ReadRoutes, Silence},
     streamed::{StreamedBody, StreamedLayer, UnprovenEnd, Unterminated},
+    streams::{HttpProbe, HttpStreams},
     target::{InvalidHost, TunnelRefused},
     transport::{ConnectTimedOut, Protocol, Transport},
 };

@@ -53,4 +53,3 @@ pub use self::{
     service::Collect,
     whole::Whole,
 };
-pub(crate) use self::whole::promised_length;

@@ -7,14 +7,15 @@ use http_body_util::Collected;
 use tower::{BoxError, ServiceBuilder, ServiceExt};
 use tower_recovery::{
     AttemptTimeoutLayer, CallTiming, ClassifyLayer, Dispatch, Failure, HandleCache, InvalidSetting, ReadOnlyRetryLayer,
-    RecoveryEvent, ReresolveLayer, Resolved, Verdict, attempt_timeout::AttemptTimeout, classify::ClassifyService,
-    read_only_retry::ReadOnlyRetry, reresolve::Reresolve,
+    RecoveryEvent, ReresolveLayer, Resolved, SendSideOnly, StreamPolicy, Verdict, attempt_timeout::AttemptTimeout,
+    classify::ClassifyService, read_only_retry::ReadOnlyRetry, reresolve::Reresolve,
 };
 use tower_service::Service;
 
 use super::HttpRecovery;
 use crate::{
-    CollectLayer, HttpClassifier, HttpRules, Origin, OriginHandle, RepeatableBody, StreamedLayer, collect::Collect, streamed::Streamed,
+    CollectLayer, HttpClassifier, HttpRules, Origin, OriginHandle, RepeatableBody, StreamedLayer, collect::Collect,
+    streamed::Streamed, streams::HttpStreams,
 };
 
 /// The stack of [`build`](HttpRecovery::build): unary calls, whose answers come with their bodies collected.
@@ -23,6 +24,10 @@ pub type HttpStack<RequestBody> = Stack<OriginHandle<RequestBody>, HttpRules<Req
 /// The stack of [`build_streaming`](HttpRecovery::build_streaming): answers come with their bodies still to be read, each a
 /// [`StreamedBody`](crate::StreamedBody).
 pub type StreamingHttpStack<RequestBody> = Stack<OriginHandle<RequestBody>, HttpRules<RequestBody>, Streamed<Dispatch>>;
+
+/// The stack below a stream that is replaced, see [`streams`](HttpRecovery::streams): as the one before, but nothing is repeated that may have executed.
+pub type SendSideHttpStack<RequestBody> =
+    Stack<OriginHandle<RequestBody>, SendSideOnly<HttpRules<RequestBody>>, Streamed<Dispatch>>;
 
 /// What all of them have in common.
 pub(crate) type Stack<Handle, Rules, Leaf> =
@@ -50,7 +55,8 @@ where
         RequestBody::Error: Into<BoxError>,
     {
         let leaf = ServiceBuilder::new().layer(CollectLayer::new(self.body_limit)).service(Dispatch);
-        self.over_pools(leaf)
+        let rules = HttpRules::with_policy(self.policy());
+        self.over_pools(rules, leaf)
     }
 
     /// The stack for answers whose bodies outlive the call. A body that breaks, or whose end is none, gives its reader a [`Failure`] and evicts the handle
@@ -66,26 +72,54 @@ where
         RequestBody::Error: Into<BoxError>,
     {
         let leaf = ServiceBuilder::new().layer(self.streamed()).service(Dispatch);
-        self.over_pools(leaf)
+        let rules = HttpRules::with_policy(self.policy());
+        self.over_pools(rules, leaf)
+    }
+
+    /// The stack for a route whose answers are streams, to be replaced as this policy says. What of them is handed out, and when, is said there: see
+    /// [`HttpStreams`].
+    ///
+    /// Below the replacement a call is repeated where it provably did not execute, and nowhere else. An attempt has no time of its own until its head comes, unless one
+    /// was said here: a silence before the head is seen like any other.
+    ///
+    /// # Errors
+    ///
+    /// A setting that is out of its bounds, by name.
+    pub fn streams<RequestBody>(
+        self,
+        policy: StreamPolicy,
+    ) -> Result<HttpStreams<SendSideHttpStack<RequestBody>, RequestBody>, InvalidSetting>
+    where
+        RequestBody: RepeatableBody + Send + Unpin + 'static,
+        RequestBody::Data: Send,
+        RequestBody::Error: Into<BoxError>,
+    {
+        let rules = HttpRules::with_policy(self.policy());
+        let classifier = self.classifier.clone();
+        let (name, observer) = (Arc::clone(&self.name), self.observer.clone());
+        let leaf = ServiceBuilder::new().layer(self.streamed()).service(Dispatch);
+        let api = self.untimed().over_pools(SendSideOnly::new(rules.clone()), leaf)?;
+        Ok(HttpStreams::over(api, rules, classifier, policy).named(name).observed_by(observer))
     }
 
     pub(crate) fn streamed(&self) -> StreamedLayer {
         StreamedLayer::new(self.classifier.clone()).trusting(self.trust)
     }
 
-    fn over_pools<RequestBody, Leaf>(
+    fn over_pools<RequestBody, Rules, Leaf>(
         self,
+        rules: Rules,
         leaf: Leaf,
-    ) -> Result<Stack<OriginHandle<RequestBody>, HttpRules<RequestBody>, Leaf>, InvalidSetting>
+    ) -> Result<Stack<OriginHandle<RequestBody>, Rules, Leaf>, InvalidSetting>
     where
         RequestBody: RepeatableBody + Send + Unpin + 'static,
         RequestBody::Data: Send,
         RequestBody::Error: Into<BoxError>,
+        Rules: Clone,
         Leaf: Clone,
     {
         let timing = self.timing()?;
         let transport = self.transport_under(timing)?;
-        let rules = HttpRules::with_policy(self.policy());
         Ok(self.over(timing, rules, leaf, move |origin| OriginHandle::new(origin, &transport)))
     }
 

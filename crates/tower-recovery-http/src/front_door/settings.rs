@@ -17,6 +17,8 @@ pub struct HttpRecovery<Resolver, Target> {
     trusts_keys: bool,
     pub(super) classifier: HttpClassifier,
     timing: CallTimingBuilder,
+    /// Whether the time of a call or an attempt was said, and not left to the default.
+    is_timed: bool,
     pub(super) backoff: LinearBackoff,
     pub(super) budget: Option<Arc<dyn RetryBudget>>,
     pub(super) observer: Option<Arc<dyn Observer>>,
@@ -41,6 +43,7 @@ impl<Resolver, Target> HttpRecovery<Resolver, Target> {
             trusts_keys: false,
             classifier: HttpClassifier::new(),
             timing: CallTiming::builder(),
+            is_timed: false,
             backoff: LinearBackoff::default(),
             budget: None,
             observer: None,
@@ -73,12 +76,23 @@ impl<Resolver, Target> HttpRecovery<Resolver, Target> {
     /// How long a call may take, all its attempts and pauses together. Default: no bound.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.timing = self.timing.deadline(deadline);
+        self.is_timed = true;
         self
     }
 
     /// How long one attempt may take, its body included. Default: the deadline divided by the attempts, or 30 s.
     pub fn attempt_timeout(mut self, limit: Duration) -> Self {
         self.timing = self.timing.attempt_timeout(limit);
+        self.is_timed = true;
+        self
+    }
+
+    /// An attempt takes as long as it takes, unless something else was said: somebody above sees to it that it does not take for ever.
+    pub(super) fn untimed(mut self) -> Self {
+        const AS_GOOD_AS_NEVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+        if !self.is_timed {
+            self.timing = self.timing.attempt_timeout(AS_GOOD_AS_NEVER);
+        }
         self
     }
 

@@ -13,6 +13,7 @@ use crate::{Observer, StreamPolicy, event::Reporter, template::Template};
 
 /// Gets a stream replaced that broke or fell silent. See the [module documentation](super).
 #[derive(Clone, Debug)]
+#[must_use = "a layer does nothing until it is put around a service"]
 pub struct StreamReplacementLayer<Rules, Streams, Admission> {
     rules: Rules,
     streams: Streams,
@@ -52,8 +53,19 @@ impl<Rules, Streams, Admission> StreamReplacementLayer<Rules, Streams, Admission
         Self { rules, streams, admission, policy }
     }
 
+    /// The same layer for streams of another kind.
+    pub fn streams<Other>(self, streams: Other) -> StreamReplacementLayer<Rules, Other, Admission> {
+        let Self { rules, admission, policy, .. } = self;
+        StreamReplacementLayer { rules, streams, admission, policy }
+    }
+
+    /// The same layer with another admission.
+    pub fn admission<Other>(self, admission: Other) -> StreamReplacementLayer<Rules, Streams, Other> {
+        let Self { rules, streams, policy, .. } = self;
+        StreamReplacementLayer { rules, streams, admission, policy }
+    }
+
     /// What events and logs call the route. Default: `stream`.
-    #[must_use]
     pub fn named(mut self, route: impl Into<Arc<str>>) -> Self {
         self.policy.route = route.into();
         self
@@ -64,7 +76,6 @@ impl<Rules, Streams, Admission> StreamReplacementLayer<Rules, Streams, Admission
     ///
     /// Healthy is a real answer, of which the service is the judge; an error is none, nor is one that takes longer than the
     /// policy's [`probe_timeout`](StreamPolicy::probe_timeout). A service that panics gave no answer.
-    #[must_use]
     pub fn health_probe<Prober>(mut self, service: Prober) -> Self
     where
         Prober: Service<ProbeRequest, Response = Health> + Clone + Send + 'static,
@@ -87,7 +98,6 @@ impl<Rules, Streams, Admission> StreamReplacementLayer<Rules, Streams, Admission
     }
 
     /// Who sees the events of this layer.
-    #[must_use]
     pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
         self.policy.reporter = Reporter::to(observer);
         self

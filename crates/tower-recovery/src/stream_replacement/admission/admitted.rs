@@ -28,6 +28,8 @@ pub struct Admitted<Head, Items> {
     pub head: Head,
     /// The items. Its stream is fused: after the end, or an error, nothing comes.
     pub items: Items,
+    /// What became of the attempts until now.
+    pub report: StreamReport,
 }
 
 pin_project! {
@@ -112,7 +114,8 @@ where
         };
         let supervisor = Supervisor::going_on(this.supervisor.move_on());
         let head = this.head.take().expect("a stream has its head before its items");
-        Poll::Ready(Ok(Admitted { head, items: AdmittedStream { first, supervisor } }))
+        let report = supervisor.report();
+        Poll::Ready(Ok(Admitted { head, items: AdmittedStream { first, supervisor }, report }))
     }
 }
 

@@ -117,7 +117,8 @@ where
         match ready!(this.supervisor.as_mut().poll_signal(context)) {
             Some(Ok(Signal::Opened(head))) => {
                 let supervisor = Supervisor::going_on(this.supervisor.move_on());
-                Poll::Ready(Ok(Admitted { head, items: MarkedStream { supervisor } }))
+                let report = supervisor.report();
+                Poll::Ready(Ok(Admitted { head, items: MarkedStream { supervisor }, report }))
             }
             Some(Err(failure)) => Poll::Ready(Err(failure)),
             Some(Ok(Signal::Item(_))) | None => unreachable!("a stream has its head before its items"),

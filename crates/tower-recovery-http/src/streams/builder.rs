@@ -1,0 +1,139 @@
+//! What a stream route is told.
+
+use std::{fmt, sync::Arc};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Body;
+use tower::BoxError;
+use tower_layer::Layer;
+use tower_recovery::{
+    Observer, RecoveryEvent, StreamPolicy, StreamReplacementLayer,
+    stream_replacement::{Health, Marked, ProbeRequest, Resumed, StreamReplacement, UntilFirstItem, Whole},
+};
+use tower_service::Service;
+
+use super::HttpProbe;
+use crate::{
+    HttpClassifier, HttpRules, RepeatableBody,
+    sse::{LastEventIdResume, SseRules},
+};
+
+/// Builds the front door of a stream route. First it is told what its streams are made of ([`sse`](Self::sse), [`bodies`](Self::bodies)), then what is handed out, and when.
+///
+/// Made by [`HttpRecovery::streams`](crate::HttpRecovery::streams), or [over](Self::over) a stack of your own. See the [module documentation](super).
+#[must_use = "a builder does nothing until it is told what to hand out"]
+pub struct HttpStreams<Api, RequestBody, Streams = ()> {
+    api: Api,
+    classifier: HttpClassifier,
+    layer: StreamReplacementLayer<HttpRules<RequestBody>, Streams, ()>,
+}
+
+impl<Api, RequestBody> HttpStreams<Api, RequestBody> {
+    /// Over a stack of your own, whose requests are known by these rules. What is in the stack must repeat nothing that may have executed:
+    /// [`SendSideOnly`](tower_recovery::SendSideOnly).
+    pub fn over(api: Api, rules: HttpRules<RequestBody>, classifier: HttpClassifier, policy: StreamPolicy) -> Self {
+        Self { api, classifier, layer: StreamReplacementLayer::new(policy, rules, (), ()) }
+    }
+
+    /// The streams are server-sent events, which say by these rules when the whole of them has come.
+    pub fn sse(self, rules: SseRules) -> HttpStreams<Api, RequestBody, SseRules> {
+        let Self { api, classifier, layer } = self;
+        let rules = rules.classified_by(classifier.clone());
+        HttpStreams { api, classifier, layer: layer.streams(rules) }
+    }
+}
+
+impl<Api, RequestBody, Streams> HttpStreams<Api, RequestBody, Streams> {
+    /// What events and logs call the route. Default: the name of the stack.
+    pub fn named(mut self, route: impl Into<Arc<str>>) -> Self {
+        self.layer = self.layer.named(route);
+        self
+    }
+
+    /// Who sees the events of the replacement. Default: who sees those of the stack.
+    pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
+        self.layer = self.layer.observer(observer);
+        self
+    }
+
+    pub(crate) fn observed_by(self, observer: Option<Arc<dyn Observer>>) -> Self {
+        match observer {
+            Some(observer) => self.observer(move |event: &RecoveryEvent| observer.observe(event)),
+            None => self,
+        }
+    }
+
+    /// Asks by this request, through the same stack, whether the route of a silent stream works. Healthy is a success whose body is whole; for
+    /// more, see [`HttpProbe`]. Without a probe a silent stream is never replaced.
+    pub fn probe<ProbeBody>(self, request: impl Fn() -> Request<RequestBody> + Clone + Send + 'static) -> Self
+    where
+        Api: Service<Request<RequestBody>, Response = Response<ProbeBody>> + Clone + Send + 'static,
+        Api::Error: Into<BoxError>,
+        Api::Future: Send,
+        RequestBody: Send + 'static,
+        ProbeBody: Body<Data = Bytes> + Send + 'static,
+        ProbeBody::Error: Into<BoxError>,
+    {
+        let probe = HttpProbe::new(self.api.clone(), request);
+        self.probed_by(probe)
+    }
+
+    /// Asks this service whether the route of a silent stream works.
+    pub fn probed_by<Prober>(mut self, probe: Prober) -> Self
+    where
+        Prober: Service<ProbeRequest, Response = Health> + Clone + Send + 'static,
+        Prober::Error: Into<BoxError>,
+        Prober::Future: Send,
+    {
+        self.layer = self.layer.health_probe(probe);
+        self
+    }
+}
+
+/// What is handed out.
+impl<Api, RequestBody, Streams> HttpStreams<Api, RequestBody, Streams>
+where
+    Api: Clone,
+    RequestBody: RepeatableBody,
+    Streams: Clone,
+{
+    /// A stream is held back until it is complete, up to so many bytes. See [`Whole`].
+    pub fn whole(self, limit: usize) -> StreamReplacement<Api, HttpRules<RequestBody>, Streams, Whole> {
+        self.admitting(Whole::up_to(limit))
+    }
+
+    /// A stream is replaced while nothing of it was handed out. See [`UntilFirstItem`].
+    pub fn until_first_item(self) -> StreamReplacement<Api, HttpRules<RequestBody>, Streams, UntilFirstItem> {
+        self.admitting(UntilFirstItem)
+    }
+
+    /// Items come as they come, and a mark where everything before it is to be discarded. See [`Marked`].
+    pub fn marked(self) -> StreamReplacement<Api, HttpRules<RequestBody>, Streams, Marked> {
+        self.admitting(Marked)
+    }
+
+    fn admitting<Admission: Clone>(
+        self,
+        admission: Admission,
+    ) -> StreamReplacement<Api, HttpRules<RequestBody>, Streams, Admission> {
+        self.layer.admission(admission).layer(self.api)
+    }
+}
+
+impl<Api: Clone, RequestBody: RepeatableBody> HttpStreams<Api, RequestBody, SseRules> {
+    /// Events come as they come, and a replacement is asked for those after the last one. See [`LastEventIdResume`].
+    pub fn resumed(self) -> StreamReplacement<Api, HttpRules<RequestBody>, SseRules, Resumed<LastEventIdResume>> {
+        self.admitting(Resumed::by(LastEventIdResume::new()))
+    }
+}
+
+impl<Api: fmt::Debug, RequestBody, Streams: fmt::Debug> fmt::Debug for HttpStreams<Api, RequestBody, Streams> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("HttpStreams")
+            .field("api", &self.api)
+            .field("layer", &self.layer)
+            .finish_non_exhaustive()
+    }
+}

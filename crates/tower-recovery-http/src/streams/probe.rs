@@ -1,0 +1,111 @@
+//! A request that asks whether a route works.
+
+use std::{
+    fmt,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use futures_util::{FutureExt, future::BoxFuture};
+use http::{Request, Response};
+use http_body::Body;
+use http_body_util::{BodyExt, Limited};
+use tower::{BoxError, ServiceExt};
+use tower_recovery::stream_replacement::{Health, ProbeRequest};
+use tower_service::Service;
+
+/// A health probe over HTTP: a small request on the same route, and a judge of what comes.
+///
+/// Healthy is an answer with a success for its status and the whole of its body, of which the [judge](Self::healthy_if) has nothing against. A route that answers its
+/// metadata can be stuck in its work: let the probe do a little of what the route does, with the same credentials.
+///
+/// # Examples
+///
+/// A chat route is healthy if it says a word:
+///
+/// ```
+/// use bytes::Bytes;
+/// use http::{Request, Response};
+/// use http_body_util::Full;
+/// use tower::service_fn;
+/// use tower_recovery_http::HttpProbe;
+///
+/// # let api = service_fn(|_: Request<Full<Bytes>>| async { Ok::<_, std::convert::Infallible>(Response::new(Full::<Bytes>::default())) });
+/// let probe = HttpProbe::new(api, || {
+///     let body = r#"{"model": "large", "max_tokens": 1, "messages": [{"role": "user", "content": "Say yes."}]}"#;
+///     Request::post("/v1/chat/completions").body(Full::from(body)).expect("a request")
+/// })
+/// .healthy_if(|answer| answer.body().starts_with(b"{\"id\""));
+/// # let _ = probe;
+/// ```
+///
+/// # Errors
+///
+/// What the service below fails with, and a body that breaks, or is longer than 1 MiB: none of them is an answer.
+pub struct HttpProbe<Api, MakeRequest> {
+    api: Api,
+    request: MakeRequest,
+    judge: Arc<Judge>,
+}
+
+type Judge = dyn Fn(&Response<Bytes>) -> bool + Send + Sync;
+
+const BODY_LIMIT: usize = 1 << 20;
+
+impl<Api, MakeRequest> HttpProbe<Api, MakeRequest> {
+    /// Sends such a request, made anew for each probe, over this service.
+    pub fn new(api: Api, request: MakeRequest) -> Self {
+        Self { api, request, judge: Arc::new(|_| true) }
+    }
+
+    /// What a success must be like besides: a provider may refuse in the text of a success.
+    #[must_use]
+    pub fn healthy_if(mut self, judge: impl Fn(&Response<Bytes>) -> bool + Send + Sync + 'static) -> Self {
+        self.judge = Arc::new(judge);
+        self
+    }
+}
+
+impl<Api, MakeRequest, RequestBody, ProbeBody> Service<ProbeRequest> for HttpProbe<Api, MakeRequest>
+where
+    Api: Service<Request<RequestBody>, Response = Response<ProbeBody>> + Clone + Send + 'static,
+    Api::Error: Into<BoxError>,
+    Api::Future: Send,
+    MakeRequest: Fn() -> Request<RequestBody>,
+    RequestBody: Send + 'static,
+    ProbeBody: Body<Data = Bytes> + Send + 'static,
+    ProbeBody::Error: Into<BoxError>,
+{
+    type Response = Health;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<Health, BoxError>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        // A clone is readied inside the probe.
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: ProbeRequest) -> Self::Future {
+        let (api, request, judge) = (self.api.clone(), (self.request)(), Arc::clone(&self.judge));
+        async move {
+            let (head, body) = api.oneshot(request).await.map_err(Into::into)?.into_parts();
+            let body = Limited::new(body, BODY_LIMIT).collect().await?.to_bytes();
+            let is_healthy = head.status.is_success() && judge(&Response::from_parts(head, body));
+            Ok(if is_healthy { Health::Healthy } else { Health::Refused })
+        }
+        .boxed()
+    }
+}
+
+impl<Api: Clone, MakeRequest: Clone> Clone for HttpProbe<Api, MakeRequest> {
+    fn clone(&self) -> Self {
+        Self { api: self.api.clone(), request: self.request.clone(), judge: Arc::clone(&self.judge) }
+    }
+}
+
+impl<Api, MakeRequest> fmt::Debug for HttpProbe<Api, MakeRequest> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("HttpProbe").finish_non_exhaustive()
+    }
+}
