@@ -34,7 +34,7 @@ use tower_service::Service;
 /// # let api = service_fn(|_: Request<Full<Bytes>>| async { Ok::<_, std::convert::Infallible>(Response::new(Full::<Bytes>::default())) });
 /// let probe = HttpProbe::new(api, || {
 ///     let body = r#"{"model": "large", "max_tokens": 1, "messages": [{"role": "user", "content": "Say yes."}]}"#;
-///     Request::post("/v1/chat/completions").body(Full::from(body)).expect("a request")
+///     Request::post("/v1/chat/completions").body(Full::<Bytes>::from(body)).expect("a request")
 /// })
 /// .healthy_if(|answer| answer.body().starts_with(b"{\"id\""));
 /// # let _ = probe;
