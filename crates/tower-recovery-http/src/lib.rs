@@ -75,7 +75,10 @@ pub use crate::{
     classifier::{AnswerRule, HttpClassifier, Intermediary},
     collect::{BodyTooLong, CollectLayer, EndedEarly, IncompleteBody},
     connection::{ConnectLayer, ConnectionHandle, Unanswered},
-    front_door::{CollectedBody, HttpFrontDoor, HttpRecovery, HttpStack, SendSideHttpStack, StreamingHttpStack},
+    front_door::{
+        CollectedBody, HttpFrontDoor, HttpRecovery, HttpStack, HttpStreamsOverPools, SendSideHttpStack,
+        StreamingHttpStack,
+    },
     origin::{InvalidOrigin, Origin},
     origin_handle::OriginHandle,
     replay::{RepeatableBody, ReplayError, ReplayableBody, SentOnce},

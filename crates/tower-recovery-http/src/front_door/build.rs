@@ -6,9 +6,10 @@ use bytes::Bytes;
 use http_body_util::Collected;
 use tower::{BoxError, ServiceBuilder, ServiceExt};
 use tower_recovery::{
-    AttemptTimeoutLayer, CallTiming, ClassifyLayer, Dispatch, Failure, HandleCache, InvalidSetting, ReadOnlyRetryLayer,
-    RecoveryEvent, ReresolveLayer, Resolved, SendSideOnly, StreamPolicy, Verdict, attempt_timeout::AttemptTimeout,
-    classify::ClassifyService, read_only_retry::ReadOnlyRetry, reresolve::Reresolve,
+    AttemptTimeoutLayer, CallTiming, ClassifyLayer, Dispatch, Failure, HandleCache, InvalidSetting, LinearBackoff,
+    Observer, ReadOnlyRetryLayer, RecoveryEvent, ReresolveLayer, Resolved, RetryBudget, SendSideOnly, StreamPolicy,
+    Verdict, attempt_timeout::AttemptTimeout, classify::ClassifyService, read_only_retry::ReadOnlyRetry,
+    reresolve::Reresolve,
 };
 use tower_service::Service;
 
@@ -28,6 +29,10 @@ pub type StreamingHttpStack<RequestBody> = Stack<OriginHandle<RequestBody>, Http
 /// The stack below a stream that is replaced, see [`streams`](HttpRecovery::streams): as the one before, but nothing is repeated that may have executed.
 pub type SendSideHttpStack<RequestBody> =
     Stack<OriginHandle<RequestBody>, SendSideOnly<HttpRules<RequestBody>>, Streamed<Dispatch>>;
+
+/// What [`streams`](HttpRecovery::streams) gives.
+pub type HttpStreamsOverPools<RequestBody> =
+    HttpStreams<SendSideHttpStack<RequestBody>, StreamingHttpStack<RequestBody>, RequestBody>;
 
 /// What all of them have in common.
 pub(crate) type Stack<Handle, Rules, Leaf> =
@@ -80,26 +85,29 @@ where
     /// [`HttpStreams`].
     ///
     /// Below the replacement a call is repeated where it provably did not execute, and nowhere else. An attempt has no time of its own until its head comes, unless one
-    /// was said here: a silence before the head is seen like any other.
+    /// was said here: a silence before the head is seen like any other. Probes go to the same handles, have the policy's
+    /// [`probe_timeout`](StreamPolicy::probe_timeout) for a deadline, and are repeated where they only read: one that a frozen handle does not answer evicts it.
     ///
     /// # Errors
     ///
     /// A setting that is out of its bounds, by name.
-    pub fn streams<RequestBody>(
-        self,
-        policy: StreamPolicy,
-    ) -> Result<HttpStreams<SendSideHttpStack<RequestBody>, RequestBody>, InvalidSetting>
+    pub fn streams<RequestBody>(self, policy: StreamPolicy) -> Result<HttpStreamsOverPools<RequestBody>, InvalidSetting>
     where
         RequestBody: RepeatableBody + Send + Unpin + 'static,
         RequestBody::Data: Send,
         RequestBody::Error: Into<BoxError>,
     {
-        let rules = HttpRules::with_policy(self.policy());
-        let classifier = self.classifier.clone();
-        let (name, observer) = (Arc::clone(&self.name), self.observer.clone());
-        let leaf = ServiceBuilder::new().layer(self.streamed()).service(Dispatch);
-        let api = self.untimed().over_pools(SendSideOnly::new(rules.clone()), leaf)?;
-        Ok(HttpStreams::over(api, rules, classifier, policy).named(name).observed_by(observer))
+        let door = self.untimed();
+        let timing = door.timing()?;
+        let of_a_probe = CallTiming::builder().deadline(policy.probe_timeout()).build()?;
+        let transport = door.transport_under(timing)?;
+        let rules = HttpRules::with_policy(door.policy());
+        let leaf = ServiceBuilder::new().layer(door.streamed()).service(Dispatch);
+        let (cache, layers) = door.cache(timing, move |origin| OriginHandle::new(origin, &transport));
+        let Layers { name, observer, classifier, .. } = layers.clone();
+        let prober = layers.clone().over(cache.clone(), of_a_probe, rules.clone(), leaf.clone());
+        let api = layers.over(cache, timing, SendSideOnly::new(rules.clone()), leaf);
+        Ok(HttpStreams::over(api, prober, rules, classifier, policy).named(name).observed_by(observer))
     }
 
     pub(crate) fn streamed(&self) -> StreamedLayer {
@@ -123,7 +131,7 @@ where
         Ok(self.over(timing, rules, leaf, move |origin| OriginHandle::new(origin, &transport)))
     }
 
-    /// The stack over handles that are made like this. An origin of which none can be made fails the call at once.
+    /// The stack over handles that are made like this.
     pub(crate) fn over<Handle, Error, Rules, Leaf>(
         self,
         timing: CallTiming,
@@ -137,6 +145,20 @@ where
         Rules: Clone,
         Leaf: Clone,
     {
+        let (cache, layers) = self.cache(timing, make);
+        layers.over(cache, timing, rules, leaf)
+    }
+
+    /// The handles, made like this, and what the layers above them are made of. An origin of which no handle can be made fails the call at once.
+    fn cache<Handle, Error>(
+        self,
+        timing: CallTiming,
+        make: impl Fn(Origin) -> Result<Handle, Error> + Clone + Send + 'static,
+    ) -> (HandleCache<Handle>, Layers)
+    where
+        Handle: Clone + Send + 'static,
+        Error: Into<BoxError>,
+    {
         let resolve_timeout = self.resolve_timeout_under(timing);
         let handles = self.resolver.map_err(Into::into).map_result(move |found: Result<Resolved<Origin>, BoxError>| {
             let Resolved { identity, handle: origin } = found?;
@@ -148,18 +170,47 @@ where
         if let Some((step, ceiling)) = self.resolve_floor {
             cache = cache.resolve_floor(step, ceiling);
         }
+        if let Some(observer) = self.observer.clone() {
+            cache = cache.observer(move |event: &RecoveryEvent| observer.observe(event));
+        }
+        let Self { name, backoff, budget, observer, classifier, .. } = self;
+        (cache.build(), Layers { name, backoff, budget, observer, classifier })
+    }
+}
+
+/// What the layers above the handles are made of.
+#[derive(Clone)]
+struct Layers {
+    name: Arc<str>,
+    backoff: LinearBackoff,
+    budget: Option<Arc<dyn RetryBudget>>,
+    observer: Option<Arc<dyn Observer>>,
+    classifier: HttpClassifier,
+}
+
+impl Layers {
+    fn over<Handle, Rules, Leaf>(
+        self,
+        cache: HandleCache<Handle>,
+        timing: CallTiming,
+        rules: Rules,
+        leaf: Leaf,
+    ) -> Stack<Handle, Rules, Leaf>
+    where
+        Handle: Clone + Send + 'static,
+        Rules: Clone,
+        Leaf: Clone,
+    {
         let mut retry = ReadOnlyRetryLayer::new(rules).named(self.name).timing(timing).backoff(self.backoff);
         if let Some(budget) = self.budget {
             retry = retry.budget(budget);
         }
         if let Some(observer) = self.observer {
-            let of_the_cache = Arc::clone(&observer);
-            cache = cache.observer(move |event: &RecoveryEvent| of_the_cache.observe(event));
             retry = retry.observer(move |event: &RecoveryEvent| observer.observe(event));
         }
         ServiceBuilder::new()
             .layer(retry)
-            .layer(ReresolveLayer::new(cache.build()))
+            .layer(ReresolveLayer::new(cache))
             .layer(ClassifyLayer::new(self.classifier))
             .layer(AttemptTimeoutLayer::new(timing.attempt_timeout()))
             .service(leaf)

@@ -9,7 +9,7 @@ use tower_service::Service;
 #[cfg(any(feature = "reqwest", feature = "reqwest-0-12"))]
 pub(crate) use self::build::Stack;
 pub use self::{
-    build::{CollectedBody, HttpStack, SendSideHttpStack, StreamingHttpStack},
+    build::{CollectedBody, HttpStack, HttpStreamsOverPools, SendSideHttpStack, StreamingHttpStack},
     settings::HttpRecovery,
 };
 use crate::Origin;

@@ -23,28 +23,37 @@ use crate::{
 ///
 /// Made by [`HttpRecovery::streams`](crate::HttpRecovery::streams), or [over](Self::over) a stack of your own. See the [module documentation](super).
 #[must_use = "a builder does nothing until it is told what to hand out"]
-pub struct HttpStreams<Api, RequestBody, Streams = ()> {
+pub struct HttpStreams<Api, Prober, RequestBody, Streams = ()> {
     api: Api,
+    prober: Prober,
     classifier: HttpClassifier,
     layer: StreamReplacementLayer<HttpRules<RequestBody>, Streams, ()>,
 }
 
-impl<Api, RequestBody> HttpStreams<Api, RequestBody> {
-    /// Over a stack of your own, whose requests are known by these rules. What is in the stack must repeat nothing that may have executed:
-    /// [`SendSideOnly`](tower_recovery::SendSideOnly).
-    pub fn over(api: Api, rules: HttpRules<RequestBody>, classifier: HttpClassifier, policy: StreamPolicy) -> Self {
-        Self { api, classifier, layer: StreamReplacementLayer::new(policy, rules, (), ()) }
+impl<Api, Prober, RequestBody> HttpStreams<Api, Prober, RequestBody> {
+    /// Over a stack of your own, whose requests are known by these rules, and one for its probes, to the same handles.
+    ///
+    /// What is in the first must repeat nothing that may have executed ([`SendSideOnly`](tower_recovery::SendSideOnly)); the second must give an attempt less time
+    /// than the policy gives a probe, or a handle that is frozen is never evicted.
+    pub fn over(
+        api: Api,
+        prober: Prober,
+        rules: HttpRules<RequestBody>,
+        classifier: HttpClassifier,
+        policy: StreamPolicy,
+    ) -> Self {
+        Self { api, prober, classifier, layer: StreamReplacementLayer::new(policy, rules, (), ()) }
     }
 
     /// The streams are server-sent events, which say by these rules when the whole of them has come.
-    pub fn sse(self, rules: SseRules) -> HttpStreams<Api, RequestBody, SseRules> {
-        let Self { api, classifier, layer } = self;
+    pub fn sse(self, rules: SseRules) -> HttpStreams<Api, Prober, RequestBody, SseRules> {
+        let Self { api, prober, classifier, layer } = self;
         let rules = rules.classified_by(classifier.clone());
-        HttpStreams { api, classifier, layer: layer.streams(rules) }
+        HttpStreams { api, prober, classifier, layer: layer.streams(rules) }
     }
 }
 
-impl<Api, RequestBody, Streams> HttpStreams<Api, RequestBody, Streams> {
+impl<Api, Prober, RequestBody, Streams> HttpStreams<Api, Prober, RequestBody, Streams> {
     /// What events and logs call the route. Default: the name of the stack.
     pub fn named(mut self, route: impl Into<Arc<str>>) -> Self {
         self.layer = self.layer.named(route);
@@ -64,27 +73,27 @@ impl<Api, RequestBody, Streams> HttpStreams<Api, RequestBody, Streams> {
         }
     }
 
-    /// Asks by this request, through the same stack, whether the route of a silent stream works. Healthy is a success whose body is whole; for
+    /// Asks by this request, on the same handles, whether the route of a silent stream works. Healthy is a success whose body is whole; for
     /// more, see [`HttpProbe`]. Without a probe a silent stream is never replaced.
     pub fn probe<ProbeBody>(self, request: impl Fn() -> Request<RequestBody> + Clone + Send + 'static) -> Self
     where
-        Api: Service<Request<RequestBody>, Response = Response<ProbeBody>> + Clone + Send + 'static,
-        Api::Error: Into<BoxError>,
-        Api::Future: Send,
+        Prober: Service<Request<RequestBody>, Response = Response<ProbeBody>> + Clone + Send + 'static,
+        Prober::Error: Into<BoxError>,
+        Prober::Future: Send,
         RequestBody: Send + 'static,
         ProbeBody: Body<Data = Bytes> + Send + 'static,
         ProbeBody::Error: Into<BoxError>,
     {
-        let probe = HttpProbe::new(self.api.clone(), request);
+        let probe = HttpProbe::new(self.prober.clone(), request);
         self.probed_by(probe)
     }
 
     /// Asks this service whether the route of a silent stream works.
-    pub fn probed_by<Prober>(mut self, probe: Prober) -> Self
+    pub fn probed_by<Probe>(mut self, probe: Probe) -> Self
     where
-        Prober: Service<ProbeRequest, Response = Health> + Clone + Send + 'static,
-        Prober::Error: Into<BoxError>,
-        Prober::Future: Send,
+        Probe: Service<ProbeRequest, Response = Health> + Clone + Send + 'static,
+        Probe::Error: Into<BoxError>,
+        Probe::Future: Send,
     {
         self.layer = self.layer.health_probe(probe);
         self
@@ -92,7 +101,7 @@ impl<Api, RequestBody, Streams> HttpStreams<Api, RequestBody, Streams> {
 }
 
 /// What is handed out.
-impl<Api, RequestBody, Streams> HttpStreams<Api, RequestBody, Streams>
+impl<Api, Prober, RequestBody, Streams> HttpStreams<Api, Prober, RequestBody, Streams>
 where
     Api: Clone,
     RequestBody: RepeatableBody,
@@ -121,14 +130,16 @@ where
     }
 }
 
-impl<Api: Clone, RequestBody: RepeatableBody> HttpStreams<Api, RequestBody, SseRules> {
+impl<Api: Clone, Prober, RequestBody: RepeatableBody> HttpStreams<Api, Prober, RequestBody, SseRules> {
     /// Events come as they come, and a replacement is asked for those after the last one. See [`LastEventIdResume`].
     pub fn resumed(self) -> StreamReplacement<Api, HttpRules<RequestBody>, SseRules, Resumed<LastEventIdResume>> {
         self.admitting(Resumed::by(LastEventIdResume::new()))
     }
 }
 
-impl<Api: fmt::Debug, RequestBody, Streams: fmt::Debug> fmt::Debug for HttpStreams<Api, RequestBody, Streams> {
+impl<Api: fmt::Debug, Prober, RequestBody, Streams: fmt::Debug> fmt::Debug
+    for HttpStreams<Api, Prober, RequestBody, Streams>
+{
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("HttpStreams")

@@ -71,8 +71,8 @@ impl<Rules, Streams, Admission> StreamReplacementLayer<Rules, Streams, Admission
         self
     }
 
-    /// What asks whether the route of a silent stream works: a small request on the same route and with the same credentials, through the same stack, so
-    /// that a frozen handle is evicted by the probe's own timeout.
+    /// What asks whether the route of a silent stream works: a small request on the same route and with the same credentials, to the same handles. Its attempts must
+    /// be given less time than the policy gives the probe: a timeout in its own stack evicts a handle that is frozen, and dropping it from above does not.
     ///
     /// Healthy is a real answer, of which the service is the judge; an error is none, nor is one that takes longer than the
     /// policy's [`probe_timeout`](StreamPolicy::probe_timeout). A service that panics gave no answer.

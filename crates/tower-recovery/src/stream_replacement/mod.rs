@@ -26,11 +26,14 @@
 //! | no bytes for `idle`, or nothing but keep-alives for `keep_alive_idle` | probed; replaced if healthy and nothing comes through the grace | probed and waited for | nothing |
 //! | three probes in a row without an answer | [`StreamBroken`] | [`StreamBroken`] | nothing |
 //! | a verdict: an answer that [is one](StreamRules::is_verdict), an [item](Sight::Verdict) that is one | as it comes | as it comes | as it comes |
-//! | a failure that is permanent, answered, exhausted, or not recognised | as it comes | as it comes | as it comes |
+//! | a failure that is permanent, answered, not recognised, or for which a layer below has spent its budget or its deadline | as it comes | as it comes | as it comes |
 //!
 //! Failed and silent attempts spend one budget, `max_replacements`. When it is spent, a failure ends the stream, and so does a silence, though not before its probe and
 //! its grace. Silence before the head counts as any other. What breaks a silence is a sign of life of the kind that was missing: a keep-alive
 //! ends no lack of content. Between an item that is there and a timer that is due, the item comes first.
+//!
+//! What provably did not execute is repeated below, at once and at the expense of that layer's attempts. When they are spent, it is a failed attempt like any other here: a server that
+//! restarts is back after the pause.
 //!
 //! A replacement of a method that can be [silenced](crate::Access::SilentRead) is silenced if an earlier attempt may have executed.
 //!

@@ -121,7 +121,9 @@ where
                 Poll::Ready(Ok(Admitted { head, items: MarkedStream { supervisor }, report }))
             }
             Some(Err(failure)) => Poll::Ready(Err(failure)),
-            Some(Ok(Signal::Item(_))) | None => unreachable!("a stream has its head before its items"),
+            Some(Ok(Signal::Item(_))) | None => {
+                panic!("polled after it was done: a stream has its head before its items")
+            }
         }
     }
 }

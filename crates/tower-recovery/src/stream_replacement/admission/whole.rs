@@ -13,7 +13,7 @@ use tower_service::Service;
 
 use super::Restart;
 use crate::{
-    Failure, RequestRules, Verdict,
+    Failure, RequestRules,
     stream_replacement::{
         StreamBroken, StreamReplacement, StreamReport, StreamRules, WholeTooLong,
         supervisor::{Signal, Supervisor},
@@ -119,11 +119,8 @@ where
                     *this.held = this.held.saturating_add(size);
                     if *this.held > *this.limit as u64 {
                         this.items.clear();
-                        let mut too_long =
-                            Failure::new(Verdict::answered().permanent(), WholeTooLong { limit: *this.limit });
-                        too_long.set_attempts(this.supervisor.report().attempts);
-                        this.supervisor.give_up();
-                        return Poll::Ready(Err(too_long));
+                        let too_long = WholeTooLong { limit: *this.limit };
+                        return Poll::Ready(Err(this.supervisor.as_mut().give_up(too_long)));
                     }
                     this.items.push(item);
                 }

@@ -6,7 +6,7 @@ use tokio::time::{Duration, Instant};
 
 pub(super) use self::pulse::Pulse;
 use super::{ReplacementBasis, StreamEnd};
-use crate::{Delivery, StreamMode, StreamPolicy, Verdict, clock};
+use crate::{Delivery, GiveUp, StreamMode, StreamPolicy, Verdict, clock};
 
 /// So many probes in a row without an answer, and the route is unreachable.
 const PROBES_WITHOUT_AN_ANSWER: u32 = 3;
@@ -245,11 +245,21 @@ impl Supervision {
         (probed == Probed::Healthy).then_some(Order::Preserve(PreservedBecause::Mode))
     }
 
+    /// Whether a failure has spent what the whole call has, so that nothing above may go on. Who repeats what provably did not execute has attempts of its own: when
+    /// they are spent, a replacement is still the next thing to try, later, and out of the budget of streams.
+    pub(super) fn is_spent(verdict: Verdict, gave_up: Option<GiveUp>) -> bool {
+        match gave_up {
+            Some(GiveUp::Attempts) => !verdict.delivery().is_some_and(Delivery::is_send_side),
+            Some(GiveUp::Budget | GiveUp::Deadline) => true,
+            Some(GiveUp::NoRequest | GiveUp::IncompleteCopy) | None => false,
+        }
+    }
+
     /// The attempt has failed with this.
-    pub(super) fn failed(&self, verdict: Verdict, is_exhausted: bool) -> Order {
+    pub(super) fn failed(&self, verdict: Verdict, is_spent: bool) -> Order {
         let without_a_verdict =
             matches!(verdict.delivery(), Some(Delivery::NeverSent | Delivery::Refused | Delivery::MaybeSent));
-        if self.settled || !without_a_verdict || verdict.is_permanent() || is_exhausted {
+        if self.settled || !without_a_verdict || verdict.is_permanent() || is_spent {
             return Order::End(StreamEnd::Dropped, NotReplaced::Final);
         }
         self.replace_or_end(StreamEnd::Dropped)

@@ -72,6 +72,12 @@ where
         self.next = None;
     }
 
+    /// The other side has given its verdict.
+    pub(super) fn settle(&mut self) {
+        self.machine.settle();
+        self.next = None;
+    }
+
     /// Whether the other side gave a verdict, or nobody watches: nothing will be replaced.
     pub(in crate::stream_replacement) fn is_settled(&self) -> bool {
         !self.machine.is_watched()
@@ -107,8 +113,22 @@ where
         policy.reporter.report(&event(Arc::clone(&policy.route), self.method.to_string(), self.machine.attempt()));
     }
 
+    pub(super) fn attempt_failed(&self, delivery: Option<Delivery>, cause: String) {
+        let (items, bytes) = self.account.received();
+        self.say(|route, method, attempt| RecoveryEvent::PhysicalAttemptFailed {
+            route,
+            method,
+            attempt,
+            delivery,
+            items,
+            bytes,
+            cause,
+        });
+    }
+
     pub(super) fn succeeded(&mut self, attempt: Pin<&mut Attempt<Inner::Future>>) {
         self.close(attempt);
+        self.next = None;
         if self.machine.is_watched() {
             let (items, bytes) = self.account.received();
             self.whisper(|route, method, attempt| RecoveryEvent::PhysicalAttemptSucceeded {
@@ -225,7 +245,8 @@ where
         if self.machine.is_watched() {
             self.attempt_failed(failure.delivery(), event::text(failure.cause().unwrap_or(&failure)));
         }
-        let order = self.machine.failed(failure.verdict(), failure.is_exhausted());
+        let is_spent = Supervision::is_spent(failure.verdict(), failure.gave_up());
+        let order = self.machine.failed(failure.verdict(), is_spent);
         self.conclude(attempt, order, StreamEnd::Dropped, Some(failure))
     }
 
@@ -250,19 +271,6 @@ where
         self.attempt_failed(Some(Delivery::Answered), refused.to_string());
         let failure = Failure::new(Verdict::maybe_sent().permanent(), refused);
         self.end(attempt, StreamEnd::NotResumed, None, Some(failure))
-    }
-
-    fn attempt_failed(&self, delivery: Option<Delivery>, cause: String) {
-        let (items, bytes) = self.account.received();
-        self.say(|route, method, attempt| RecoveryEvent::PhysicalAttemptFailed {
-            route,
-            method,
-            attempt,
-            delivery,
-            items,
-            bytes,
-            cause,
-        });
     }
 
     /// An attempt is over: another one takes its place, or the stream ends.
@@ -348,7 +356,7 @@ where
         self.next = None;
         // A refusal that is not repeated any more is an answer, and goes out as the response that it is.
         if let Some(response) = failure.as_ref().and_then(Failure::take_response) {
-            self.machine.settle();
+            self.settle();
             return self.answered(attempt, response);
         }
         let is_the_first = self.machine.attempt() == 1 && !had_opened;

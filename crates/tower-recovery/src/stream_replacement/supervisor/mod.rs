@@ -23,7 +23,7 @@ use tower_service::Service;
 use self::attempt::{Attempt, Stage};
 pub(super) use self::call::Call;
 use super::{Resume, Sight, StreamReport, StreamRules, service::Block, supervision::Sign};
-use crate::{Failure, RequestRules};
+use crate::{Failure, RequestRules, Verdict, event};
 
 pin_project! {
     /// The attempts of one stream. What moves on from the call's future to the stream is the [`Call`]; what is pinned is over by then.
@@ -103,12 +103,15 @@ where
         self.project().call.take().expect("a call moves on once")
     }
 
-    /// Drops all that is under way.
-    pub(super) fn give_up(self: Pin<&mut Self>) {
+    /// Ends the stream, which whoever takes it cannot take.
+    pub(super) fn give_up(self: Pin<&mut Self>, error: impl Into<BoxError>) -> Failure {
         let this = self.project();
-        if let Some(call) = this.call {
-            call.close(this.attempt);
-        }
+        let call = this.call.as_mut().expect("a call is not given up after it has moved on");
+        let mut failure = Failure::new(Verdict::answered().permanent(), error);
+        call.attempt_failed(failure.delivery(), event::text(failure.cause().unwrap_or(&failure)));
+        call.close(this.attempt);
+        failure.set_attempts(call.report().attempts);
+        failure
     }
 
     pub(super) fn report(&self) -> StreamReport {
@@ -215,7 +218,7 @@ where
         response: Inner::Response,
     ) -> Step<Next<Streams, Inner::Response>> {
         if self.streams.is_verdict(&response) {
-            self.machine.settle();
+            self.settle();
         }
         let (head, items) = self.streams.open(response);
         self.account.sign(Sign::Content);
@@ -242,7 +245,10 @@ where
         sight: Option<Sight>,
     ) -> Step<Next<Streams, Inner::Response>> {
         self.account.sign(Sign::Content);
-        if let Err(refused) = self.resume.hand_out(&item) {
+        // A verdict is the other side's answer to what was asked, the rest of something or not.
+        if self.machine.is_watched()
+            && let Err(refused) = self.resume.hand_out(&item)
+        {
             return self.not_resumed(attempt, refused);
         }
         self.account.count(self.streams.bytes(&item));
