@@ -82,3 +82,47 @@ impl<Calling: Future> Attempt<Calling> {
         self.project().calling.as_pin_mut().expect("the stage says that a call is under way").poll(context)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{pin::pin, task::Waker};
+
+    use tokio::time::{Duration, advance};
+
+    use super::*;
+
+    const IDLE: Duration = Duration::from_secs(900);
+
+    #[tokio::test(start_paused = true)]
+    async fn a_moment_that_is_put_off_a_million_times_arms_one_timer() {
+        let mut attempt = pin!(Attempt::<()>::idle());
+        let mut context = Context::from_waker(Waker::noop());
+        let start = Instant::now();
+        for items in 0..1_000_000 {
+            assert!(
+                attempt.as_mut().poll_timer(start + IDLE + Duration::from_micros(items), &mut context).is_pending()
+            );
+        }
+        assert_eq!(attempt.timer.as_ref().unwrap().deadline(), start + IDLE);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_moment_is_met_exactly_whether_it_was_put_off_or_brought_forward() {
+        let mut attempt = pin!(Attempt::<()>::idle());
+        let mut context = Context::from_waker(Waker::noop());
+        let start = Instant::now();
+        let later = start + 2 * IDLE;
+        assert!(attempt.as_mut().poll_timer(start + IDLE, &mut context).is_pending());
+        advance(IDLE).await;
+        assert!(attempt.as_mut().poll_timer(later, &mut context).is_pending(), "the first has passed, and is not it");
+        advance(IDLE - Duration::from_millis(1)).await;
+        assert!(attempt.as_mut().poll_timer(later, &mut context).is_pending());
+        advance(Duration::from_millis(1)).await;
+        assert!(attempt.as_mut().poll_timer(later, &mut context).is_ready());
+
+        assert!(attempt.as_mut().poll_timer(later + IDLE, &mut context).is_pending());
+        advance(Duration::from_secs(1)).await;
+        let sooner = later + Duration::from_secs(1);
+        assert!(attempt.as_mut().poll_timer(sooner, &mut context).is_ready(), "it is brought forward");
+    }
+}
