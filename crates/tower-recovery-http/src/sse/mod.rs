@@ -42,13 +42,17 @@
 //! # }
 //! ```
 //!
+//! # What stands below
+//!
+//! Whoever decides by the end of the body ([`SseRules::plain`]) puts below whatever makes an error of an end that proves nothing: hyper ends a body cleanly
+//! when an HTTP/1 connection without another framing closes, and when an HTTP/2 stream is reset with `NO_ERROR`.
+//!
 //! # Errors
 //!
 //! [`EventTooLong`] and [`EventNotUtf8`], or the error of the body.
 
 mod blocks;
 mod decoder;
-mod end;
 mod error;
 mod error_object;
 mod event;
