@@ -110,7 +110,7 @@ impl SseRules {
 
     /// A stream that ends cleanly is complete, with or without a [`Terminal`](Sight::Terminal) event.
     ///
-    /// A clean end alone proves nothing: see [what stands below](super::sse#what-stands-below).
+    /// A clean end alone proves nothing: see [what stands below](super#what-stands-below).
     #[must_use]
     pub fn complete_at_clean_end(mut self) -> Self {
         self.completes_at_clean_end = true;

@@ -53,7 +53,7 @@ fn of_the_stream(held: Held) -> Held {
 /// What a parser finds that sees all of it at once, where all of that is UTF-8.
 fn all_at_once(text: &str) -> Vec<Sse> {
     let blocks = SseByteStream::new(stream::iter([Ok::<_, std::convert::Infallible>(text.as_bytes())]));
-    blocks.map(Result::unwrap).collect::<Vec<_>>().now_or_never().unwrap()
+    blocks.map(|block| block.expect("it is UTF-8")).collect::<Vec<_>>().now_or_never().expect("all of it is there")
 }
 
 proptest! {

@@ -96,6 +96,7 @@ fn a_frame_without_a_whole_event_gives_one_sign_of_life() {
         ),
         (vec!["da", "ta: ", "x\n", "\n"], vec![progress(), progress(), progress(), Ok(event("x"))]),
         (vec!["data: x\n", ": c\n", "data: y\n", "\n"], vec![progress(), keep_alive(), progress(), Ok(event("x\ny"))]),
+        (vec!["data: 0123", "\n\nda"], vec![progress(), Ok(event("0123")), progress()]),
         (vec!["data: x\n\n: c\n\n"], vec![Ok(event("x"))]),
         (vec![": c\n\ndata: x\n\n"], vec![Ok(event("x"))]),
         (

@@ -34,6 +34,8 @@ fn b73_an_error_event_of_every_shape_is_typed() {
         ("", r#"{"error":{"message":"m","code":502}}"#, VerdictKind::ServerError, None, Some("m")),
         ("", r#"{"error":{"message":"m","code":99999}}"#, VerdictKind::Other, None, Some("m")),
         ("", r#"{"error":"m"}"#, VerdictKind::Other, None, Some("m")),
+        ("", r#"{"error":{"message":"m","code":"429"}}"#, VerdictKind::RateLimited, Some("429"), Some("m")),
+        ("", r#"{"error":true}"#, VerdictKind::Other, None, None),
         ("", r#"{"error":{"code":"new","type":"insufficient_quota"}}"#, VerdictKind::QuotaExceeded, Some("new"), None),
         (
             "error",
@@ -70,6 +72,8 @@ fn an_event_that_is_no_error_is_no_verdict() {
         ("", r#"{"choices":[{"delta":{"content":"{\"error\":1}"}}],"error":null}"#),
         ("response.completed", r#"{"type":"response.completed","response":{"error":null},"message":"m"}"#),
         ("message", r#"{"type":"message","message":"m"}"#),
+        ("", r#"{"error":{}}"#),
+        ("", r#"{"error":false}"#),
         ("", "[DONE]"),
         ("", ""),
     ] {
