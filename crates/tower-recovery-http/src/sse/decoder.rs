@@ -14,7 +14,6 @@ use tower_recovery::InvalidSetting;
 
 use super::{
     SseItem,
-    end::EndProof,
     parse::{Parsed, Parser},
 };
 
@@ -34,7 +33,6 @@ pub struct SseDecoder<ResponseBody> {
     parser: Option<Parser>,
     // Whether what came last has given an event, or is to be answered by a sign of life.
     sign: Sign,
-    proof: Option<EndProof>,
     ended: bool,
 }
 
@@ -69,18 +67,13 @@ impl<ResponseBody> SseDecoder<ResponseBody> {
 
     /// The frames of this body as they are.
     pub(super) fn raw(body: ResponseBody) -> Self {
-        Self { body, input: Bytes::new(), parser: None, sign: Sign::NotOwed, proof: None, ended: false }
+        Self { body, input: Bytes::new(), parser: None, sign: Sign::NotOwed, ended: false }
     }
 
     pub(super) fn set_max_event_bytes(&mut self, limit: usize) {
         if let Some(parser) = &mut self.parser {
             parser.set_limit(limit);
         }
-    }
-
-    /// Says there whether the end was proven, once it has come.
-    pub(super) fn proven_by(self, proof: EndProof) -> Self {
-        Self { proof: Some(proof), ..self }
     }
 
     /// What can be said without the body.
@@ -113,26 +106,18 @@ impl<ResponseBody> SseDecoder<ResponseBody> {
         }
     }
 
+    /// The body ended cleanly. What is left of an event is none.
+    fn end(&mut self) -> Option<SseItem> {
+        self.ended = true;
+        let object = self.parser.take()?.foreign_rest()?;
+        Some(SseItem::Raw(object))
+    }
+
     fn end_with(&mut self, error: BoxError) -> BoxError {
         self.ended = true;
         self.input = Bytes::new();
         self.parser = None;
         error
-    }
-}
-
-impl<ResponseBody> SseDecoder<ResponseBody>
-where
-    ResponseBody: Body,
-{
-    /// The body ended cleanly. What is left of an event is none.
-    fn end(&mut self) -> Option<SseItem> {
-        self.ended = true;
-        if let Some(proof) = &self.proof {
-            proof.ended(self.body.is_end_stream());
-        }
-        let object = self.parser.take()?.foreign_rest()?;
-        Some(SseItem::Raw(object))
     }
 }
 
@@ -157,9 +142,6 @@ where
                     }
                     this.input = data.copy_to_bytes(data.remaining());
                     this.sign = Sign::Owed;
-                    if let Some(proof) = &mut this.proof {
-                        proof.received(this.input.len());
-                    }
                 }
                 Some(Err(error)) => {
                     let error = this.end_with(error.into());

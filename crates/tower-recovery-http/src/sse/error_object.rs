@@ -38,7 +38,7 @@ pub(super) fn is_error_object(text: &[u8]) -> bool {
 }
 
 /// The same values that the providers' own clients take for an error: those that are true in Python.
-fn says_something(value: &Value) -> bool {
+pub(super) fn says_something(value: &Value) -> bool {
     match value {
         Value::Null => false,
         Value::Bool(value) => *value,

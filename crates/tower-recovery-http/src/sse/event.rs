@@ -118,7 +118,7 @@ pub(super) struct Metadata {
 
 impl Metadata {
     pub(super) fn update(&mut self, later: Self) {
-        self.id = later.id.or(self.id.take());
+        self.id = later.id.or_else(|| self.id.take());
         self.retry = later.retry.or(self.retry);
     }
 }

@@ -10,30 +10,31 @@
 //!
 //! # What is decoded
 //!
-//! Events as WHATWG HTML §9.2.6 has them, whole ones only. A block without data is no event; its id and its retry time go over to the next one, so that they are not lost
-//! to whoever gets the events alone. Field names that are not known are passed over. A field that is not UTF-8 ends the stream, where a browser would put in a
-//! replacement character: what a text was cannot be known any more.
+//! Events as WHATWG HTML §9.2.6 has them, whole ones only. A block without data is no event; its id and its retry time go over to the next one, so that they
+//! are not lost to whoever gets the events alone. Field names that are not known are passed over. A field that is not UTF-8 ends the stream, where a browser
+//! would put in a replacement character: a part of a result that nobody sent is not handed out.
 //!
 //! # Why this parser
 //!
-//! The fields of a block are read, and events are written, by `sse-stream` 0.3, which is kept with the Rust SDK of MCP: it keeps apart data that is empty and that is
-//! missing, and ids that are; it takes no id with a NUL and no retry time but digits, and never copies a line twice. It keeps comments to itself and has no limit,
-//! so the lines are found here, where bytes are counted, and it is given one whole block after the other.
+//! The fields of a block are read, and events are written, by `sse-stream` 0.3, which the Rust SDK of MCP reads with: it keeps apart what is empty and what is
+//! missing, takes no id with a NUL and no retry time but digits, and refuses what is not UTF-8. It keeps comments to itself, has no limit, and gives no access to the
+//! body below it; so the lines are found here, where bytes are counted, and it is given one whole block after the other.
 //!
-//! `eventsource-stream` 0.2.3, which async-openai reads with, was weighed and left: it cuts a byte order mark in the middle and panics, copies the rest of its buffer
-//! for every line, waits without end (and without bound) behind a byte that is not UTF-8, and holds an event back that ends with CR until something follows.
-//! What it reads of events that were written here is right: no byte order mark, LF alone, UTF-8.
+//! `eventsource-stream` 0.2.3, which async-openai reads with, was weighed and left: it slices a byte order mark in the middle and panics, copies the rest of its
+//! buffer for every line (twice the lines, four times the time), waits behind a byte that is not UTF-8 until the body ends, without bound, and holds back an event
+//! that ends with CR until something follows. Events that were written here are safe with it: no byte order mark, LF alone, UTF-8.
 //!
 //! # Examples
 //!
 //! ```
+//! use bytes::Bytes;
 //! use futures_util::StreamExt;
 //! use http_body_util::Full;
 //! use tower_recovery_http::sse::{SseDecoder, SseItem};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() {
-//! let body = Full::from(": hello\n\nevent: delta\ndata: Good\n\ndata: [DO");
+//! let body = Full::<Bytes>::from(": hello\n\nevent: delta\ndata: Good\n\ndata: [DO");
 //! let mut items = SseDecoder::new(body);
 //! let Some(Ok(SseItem::Event(event))) = items.next().await else { panic!("the first event") };
 //! assert_eq!((event.event(), event.data()), (Some("delta"), "Good"));
@@ -42,13 +43,17 @@
 //! # }
 //! ```
 //!
+//! # What stands below
+//!
+//! Whoever decides by the end of the body ([`SseRules::plain`]) puts below whatever makes an error of an end that proves nothing: hyper ends a body cleanly
+//! when an HTTP/1 connection without another framing closes, and when an HTTP/2 stream is reset with `NO_ERROR`.
+//!
 //! # Errors
 //!
 //! [`EventTooLong`] and [`EventNotUtf8`], or the error of the body.
 
 mod blocks;
 mod decoder;
-mod end;
 mod error;
 mod error_object;
 mod event;

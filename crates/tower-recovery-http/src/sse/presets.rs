@@ -59,9 +59,13 @@ fn by_kind(event: &SseEvent, sight_of: fn(&str) -> Option<Sight>) -> Sight {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sse::SseVerdict;
 
-    fn event(name: &str, data: &str) -> SseEvent {
-        SseEvent::new(data).with_event(name)
+    /// An event that is a verdict can be typed, and no other can.
+    fn check(preset: fn(&SseEvent) -> Sight, name: &str, data: &str, expected: Sight) {
+        let event = SseEvent::new(data).with_event(name);
+        assert_eq!(preset(&event), expected, "{name} {data}");
+        assert_eq!(SseVerdict::of_event(&event).is_some(), expected == Sight::Verdict, "{name} {data}");
     }
 
     #[test]
@@ -78,7 +82,7 @@ mod tests {
             ("keepalive", "", Sight::KeepAlive),
             ("", "no JSON", Sight::Content),
         ] {
-            assert_eq!(openai_chat(&event(name, data)), expected, "{name} {data}");
+            check(openai_chat, name, data, expected);
         }
     }
 
@@ -102,7 +106,7 @@ mod tests {
             ("", r#"{"type":7}"#, Sight::Content),
             ("", "no JSON", Sight::Content),
         ] {
-            assert_eq!(openai_responses(&event(name, data)), expected, "{name} {data}");
+            check(openai_responses, name, data, expected);
         }
     }
 
@@ -125,7 +129,7 @@ mod tests {
             ("", r#"{"error":"a gateway's"}"#, Sight::Verdict),
             ("", r#"{"type":"content_block_delta","delta":{"type":"ping"}}"#, Sight::Content),
         ] {
-            assert_eq!(anthropic(&event(name, data)), expected, "{name} {data}");
+            check(anthropic, name, data, expected);
         }
     }
 }

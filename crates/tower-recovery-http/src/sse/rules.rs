@@ -1,13 +1,6 @@
 //! What the replacement of streams must know of server-sent events.
 
-use std::{
-    error::Error,
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::{error::Error, fmt};
 
 use http::{Response, response::Parts};
 use http_body::Body;
@@ -20,7 +13,6 @@ use tower_recovery::{
 use super::{
     EventNotUtf8, EventTooLong, SseDecoder, SseEvent, SseItem,
     decoder::{MAX_EVENT_BYTES, checked_max_event_bytes},
-    end::EndProof,
     error_object::is_error_object,
     head::is_event_stream,
     presets,
@@ -37,12 +29,9 @@ use crate::HttpClassifier;
 /// | an event | what the function says that was given to [`new`](Self::new), or one of the presets |
 /// | comments, blank lines, blocks without data | a keep-alive |
 /// | a part of an event | progress |
-/// | the end of the body before a [`Terminal`](Sight::Terminal) event | incomplete; complete with [`complete_at_proven_end`](Self::complete_at_proven_end) if it is proven |
+/// | the end of the body before a [`Terminal`](Sight::Terminal) event | incomplete; complete with [`complete_at_clean_end`](Self::complete_at_clean_end) |
 /// | an event that is too long, or not UTF-8 | the other side's last word: answered, and permanent |
 /// | another error of the body | what an [`HttpClassifier`] says |
-///
-/// An end is proven by the whole of a `content-length`, the last chunk of HTTP/1's `chunked`, or HTTP/2's `END_STREAM`; the latter as the body says it by
-/// [`is_end_stream`](Body::is_end_stream), which a body of your own has to hand through. The end of a connection proves nothing.
 ///
 /// # Examples
 ///
@@ -65,21 +54,11 @@ use crate::HttpClassifier;
 #[derive(Clone)]
 pub struct SseRules {
     look: fn(&SseEvent) -> Sight,
-    completes_at_proven_end: bool,
+    completes_at_clean_end: bool,
     max_event_bytes: usize,
     classifier: HttpClassifier,
-    attempt: Attempt,
-}
-
-/// What is known of the response that was opened.
-#[derive(Clone, Debug)]
-enum Attempt {
-    /// Its items are raw, and the end of them is its end.
-    Raw,
-    /// A terminal event has to come.
-    Terminated,
-    /// Its end has to be proven.
-    Proven(Arc<AtomicBool>),
+    // The response that was opened is no event stream.
+    is_raw: bool,
 }
 
 impl SseRules {
@@ -88,17 +67,17 @@ impl SseRules {
     pub fn new(look: fn(&SseEvent) -> Sight) -> Self {
         Self {
             look,
-            completes_at_proven_end: false,
+            completes_at_clean_end: false,
             max_event_bytes: MAX_EVENT_BYTES,
             classifier: HttpClassifier::new(),
-            attempt: Attempt::Terminated,
+            is_raw: false,
         }
     }
 
-    /// Events of any kind, all of them content; complete at a proven end.
+    /// Events of any kind, all of them content; complete at a clean end.
     #[must_use]
     pub fn plain() -> Self {
-        Self::new(presets::plain).complete_at_proven_end()
+        Self::new(presets::plain).complete_at_clean_end()
     }
 
     /// OpenAI's chat completions, and everybody's who is compatible with them: `[DONE]` is terminal; a verdict is an event called `error`, and a JSON
@@ -129,10 +108,12 @@ impl SseRules {
         Self::new(presets::anthropic)
     }
 
-    /// A stream that ends without a [`Terminal`](Sight::Terminal) event is complete all the same if its end is proven.
+    /// A stream that ends cleanly is complete, with or without a [`Terminal`](Sight::Terminal) event.
+    ///
+    /// A clean end alone proves nothing: see [what stands below](super#what-stands-below).
     #[must_use]
-    pub fn complete_at_proven_end(mut self) -> Self {
-        self.completes_at_proven_end = true;
+    pub fn complete_at_clean_end(mut self) -> Self {
+        self.completes_at_clean_end = true;
         self
     }
 
@@ -169,19 +150,9 @@ where
 
     fn open(&mut self, response: Response<ResponseBody>) -> (Parts, Self::Items) {
         let (head, body) = response.into_parts();
-        if !is_event_stream(head.status, &head.headers) {
-            self.attempt = Attempt::Raw;
-            return (head, SseDecoder::raw(body));
-        }
-        let mut items = SseDecoder::new(body);
+        self.is_raw = !is_event_stream(head.status, &head.headers);
+        let mut items = if self.is_raw { SseDecoder::raw(body) } else { SseDecoder::new(body) };
         items.set_max_event_bytes(self.max_event_bytes);
-        if self.completes_at_proven_end {
-            let proven = Arc::new(AtomicBool::new(false));
-            items = items.proven_by(EndProof::of(&head, Arc::clone(&proven)));
-            self.attempt = Attempt::Proven(proven);
-        } else {
-            self.attempt = Attempt::Terminated;
-        }
         (head, items)
     }
 
@@ -190,18 +161,14 @@ where
             SseItem::Event(event) => (self.look)(event),
             SseItem::KeepAlive => Sight::KeepAlive,
             SseItem::Progress => Sight::Progress,
-            SseItem::Raw(_) if matches!(self.attempt, Attempt::Raw) => Sight::Content,
+            SseItem::Raw(_) if self.is_raw => Sight::Content,
             SseItem::Raw(object) if is_error_object(object) => Sight::Verdict,
             SseItem::Raw(_) => Sight::Progress,
         }
     }
 
     fn is_complete(&self) -> bool {
-        match &self.attempt {
-            Attempt::Raw => true,
-            Attempt::Terminated => false,
-            Attempt::Proven(proven) => proven.load(Ordering::Acquire),
-        }
+        self.is_raw || self.completes_at_clean_end
     }
 
     fn broken_by(&self, error: &(dyn Error + 'static)) -> Verdict {
@@ -218,7 +185,7 @@ impl fmt::Debug for SseRules {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("SseRules")
-            .field("completes_at_proven_end", &self.completes_at_proven_end)
+            .field("completes_at_clean_end", &self.completes_at_clean_end)
             .field("max_event_bytes", &self.max_event_bytes)
             .field("classifier", &self.classifier)
             .finish_non_exhaustive()

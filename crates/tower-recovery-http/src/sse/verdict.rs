@@ -5,7 +5,7 @@ use std::fmt;
 use http::{StatusCode, response::Parts};
 use serde_json::Value;
 
-use super::{SseEvent, head::is_event_stream};
+use super::{SseEvent, error_object::says_something, head::is_event_stream};
 
 /// The other side said no: by its status, or by an event in a stream that had begun well.
 ///
@@ -105,16 +105,16 @@ impl SseVerdict {
     /// The error that stands in an object: in its place, or, in one that is called an error, anywhere that is known.
     fn of_object(object: &Value, is_named_error: bool) -> Option<Self> {
         let nested = [object.pointer("/error"), object.pointer("/response/error").filter(|_| is_named_error)];
-        let error = nested.into_iter().flatten().find(|error| !error.is_null());
-        let Some(error) = error.or_else(|| object.get("message").filter(|_| is_named_error).map(|_| object)) else {
-            return None;
-        };
+        let error = nested.into_iter().flatten().find(|error| says_something(error));
+        let error = error.or_else(|| object.get("message").filter(|_| is_named_error).map(|_| object))?;
         if let Value::String(message) = error {
             return Some(Self::new(None, None, Some(message)));
         }
         let code = text_at(error, "/code");
         let class = text_at(error, "/type").filter(|class| *class != "error");
-        let status = error.get("code").and_then(Value::as_u64).and_then(|code| code.try_into().ok());
+        // Gateways put the status of who is behind them there, as a number or as its digits.
+        let number = error.get("code").and_then(|code| code.as_u64().or_else(|| code.as_str()?.parse().ok()));
+        let status = number.and_then(|number| number.try_into().ok());
         let by_status = status.and_then(|status| StatusCode::from_u16(status).ok()).map(VerdictKind::of_status);
         let by_words = [code, class].into_iter().flatten().find_map(VerdictKind::of_word);
         let verdict = Self::new(None, code.or(class), text_at(error, "/message"));
