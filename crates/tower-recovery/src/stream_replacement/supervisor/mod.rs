@@ -247,6 +247,7 @@ where
         self.account.sign(Sign::Content);
         // A verdict is the other side's answer to what was asked, the rest of something or not.
         if self.machine.is_watched()
+            && sight != Some(Sight::Verdict)
             && let Err(refused) = self.resume.hand_out(&item)
         {
             return self.not_resumed(attempt, refused);
