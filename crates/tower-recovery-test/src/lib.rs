@@ -10,6 +10,7 @@
 //! | a registry that answers, fails, hangs or panics by a script | [`ScriptedResolver`] |
 //! | a registry in memory | [`Registry`] |
 //! | a handle without a network | [`ScriptedService`] |
+//! | an event stream without a network | [`ScriptedStream`] |
 //! | a service that minds being called unready | [`ReadinessProbe`] |
 //! | a service that is slow to become ready | [`ScriptedReadiness`] |
 //!
@@ -80,6 +81,7 @@ pub mod resolver;
 mod script;
 pub mod service;
 pub mod step;
+pub mod stream;
 
 pub use crate::{
     cutting::CuttingProxy,
@@ -91,4 +93,5 @@ pub use crate::{
     script::ScriptedFuture,
     service::ScriptedService,
     step::{BoxError, Step},
+    stream::{ScriptedStream, StreamHandle},
 };

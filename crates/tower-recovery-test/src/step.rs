@@ -47,6 +47,18 @@ impl<Response: 'static> Step<Response> {
         Self(Kind::End(Arc::new(Mutex::new(move || Ok(make())))))
     }
 
+    /// Answers with this value, once: for a response that cannot be cloned and is made beforehand, such as a
+    /// [`ScriptedStream`](crate::ScriptedStream).
+    ///
+    /// A call that meets this step again, since it is the last one, panics when its future is polled.
+    pub fn answer_once(response: Response) -> Self
+    where
+        Response: Send,
+    {
+        let mut response = Some(response);
+        Self::answer_with(move || response.take().expect("the answer was given already"))
+    }
+
     /// Fails with this error; text will do.
     pub fn fail(error: impl Into<BoxError> + Clone + Send + 'static) -> Self {
         Self::fail_with(move || error.clone())

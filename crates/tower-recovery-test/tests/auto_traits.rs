@@ -5,7 +5,7 @@ use std::cell::Cell;
 use tower_recovery::Resolved;
 use tower_recovery_test::{
     CuttingProxy, FaultyServer, Gate, ReadinessCounts, ReadinessProbe, Registry, RegistryResolver, ScriptedFuture,
-    ScriptedReadiness, ScriptedResolver, ScriptedService, Step,
+    ScriptedReadiness, ScriptedResolver, ScriptedService, ScriptedStream, Step, StreamHandle,
     cutting::{CuttingProxyBuilder, Direction, Disturbance, Plan, Side},
     faulty::{
         Act, ConnectionAct, Execution, FaultyServerBuilder, GoAway, RefusedAddress, RequestContext, StreamEnd,
@@ -31,6 +31,8 @@ fn mocks_are_clone_send_and_sync_whatever_they_carry() {
     is_shared::<ReadinessCounts>();
     is_shared::<Gate>();
     is_send::<ScriptedFuture<OnlySend>>();
+    is_shared::<StreamHandle<OnlySend>>();
+    is_send::<ScriptedStream<OnlySend>>();
 }
 
 #[test]

@@ -235,6 +235,24 @@ async fn a_stream_is_sent_piece_by_piece_and_a_client_that_leaves_is_noticed() {
 }
 
 #[tokio::test]
+async fn a_client_that_leaves_a_stream_that_it_does_not_read_is_noticed() {
+    within(async {
+        let authority = CertificateAuthority::new();
+        // No socket takes that much.
+        let script = StreamScript::new().send(vec![b'x'; 64 << 20]);
+        let server = start(FaultyServer::builder().streams(script), authority.certificate()).await;
+        let mut client = connect(&server, &authority, &[]).await.unwrap();
+        client.write_all(REQUEST).await.unwrap();
+        client.read_exact(&mut [0; 100_000]).await.unwrap();
+        client.shutdown().await.unwrap();
+        server.streamed_answer(1).await.wait_until_client_left().await;
+        // Nor is the server's own goodbye taken.
+        server.wait_until_open(0).await;
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn what_is_not_tls_ends_the_connection() {
     within(async {
         let server = start(echoing([]), CertificateAuthority::new().certificate()).await;

@@ -141,11 +141,7 @@ impl Body {
         if let Poll::Ready(reset) = self.stream.poll_reset(context) {
             return Poll::Ready(Err(note_reset(&reset, &self.shared)));
         }
-        // The crate tells of an increase alone.
-        match self.stream.capacity() {
-            0 => self.stream.poll_capacity(context).map(|capacity| Ok(capacity.ok_or(Left)??)),
-            capacity => Poll::Ready(Ok(capacity)),
-        }
+        self.stream.poll_capacity(context).map(|capacity| Ok(capacity.ok_or(Left)??))
     }
 }
 

@@ -46,8 +46,8 @@ impl StreamedAnswer {
         &self.0.request
     }
 
-    /// How many bytes of the body were given to the client's system, without the framing. On HTTP/2, up to 256 KiB of them may be on
-    /// their way to the socket.
+    /// How many bytes of the body were written to the socket, without the framing; a piece counts once it is written wholly. On HTTP/2,
+    /// some 256 KiB of them may be on their way there.
     #[must_use]
     pub fn bytes_sent(&self) -> usize {
         self.0.bytes.value()
