@@ -214,8 +214,8 @@ where
         attempt: Pin<&mut Attempt<Inner::Future>>,
         response: Inner::Response,
     ) -> Step<Next<Streams, Inner::Response>> {
-        if self.streams.is_verdict(&response) {
-            self.machine.settle();
+        if self.streams.is_verdict(&response) && self.machine.settle().is_some() {
+            self.cancel_probe();
         }
         let (head, items) = self.streams.open(response);
         self.account.sign(Sign::Content);
