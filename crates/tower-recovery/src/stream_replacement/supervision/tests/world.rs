@@ -3,7 +3,7 @@
 use tokio::time::{Duration, Instant};
 
 use super::{
-    super::{Order, Phase, Probed, Sign, Silence, Supervision},
+    super::{Order, Phase, Probed, Silence, Supervision},
     Times,
     events::{Event, Failure, OTHER_FAILURES},
     laws::{Laws, Seen},
