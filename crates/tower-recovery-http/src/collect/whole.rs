@@ -77,7 +77,7 @@ impl<Inner> fmt::Debug for Whole<Inner> {
 }
 
 /// How long the head says that the body is, where there is to be one (RFC 9110 §6.4.1, §8.6). Several equal values are one.
-pub(super) fn promised_length(parts: &Parts, is_head: bool) -> Option<u64> {
+pub(crate) fn promised_length(parts: &Parts, is_head: bool) -> Option<u64> {
     let has_none = matches!(parts.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
     if is_head || has_none || parts.headers.contains_key(header::TRANSFER_ENCODING) {
         return None;

@@ -39,8 +39,8 @@ enum Phase {
     Resting { silence: Silence, until: Option<Instant> },
     /// It is silent, its route answers, and it is waited for until then.
     Grace { silence: Silence, until: Instant },
-    /// Between two attempts.
-    Paused,
+    /// No attempt is under way: between two of them, or after the end.
+    NoAttempt,
 }
 
 /// One silence, which ends with the next sign of life.
@@ -53,7 +53,7 @@ struct Silence {
 }
 
 /// A sign of life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Sign {
     /// Somebody is there.
     KeepAlive,
@@ -165,7 +165,7 @@ impl Supervision {
             Phase::Probing { since, .. } => Some(clock::later(since, self.policy.probe_timeout())),
             Phase::Resting { until, .. } => until,
             Phase::Grace { until, .. } => Some(until),
-            Phase::New | Phase::Paused => None,
+            Phase::New | Phase::NoAttempt => None,
         }
     }
 
@@ -175,17 +175,25 @@ impl Supervision {
         if sign == Sign::Content {
             self.last_content = now;
         }
-        let (Phase::Probing { silence, .. } | Phase::Resting { silence, .. } | Phase::Grace { silence, .. }) =
-            self.phase
-        else {
-            return None;
-        };
-        if sign < silence.missing {
+        self.break_silence(sign)
+    }
+
+    fn break_silence(&mut self, sign: Sign) -> Option<Order> {
+        if sign < self.silence()?.missing {
             return None;
         }
-        let probing = matches!(self.phase, Phase::Probing { .. });
+        let is_probing = matches!(self.phase, Phase::Probing { .. });
         self.phase = Phase::Open;
-        probing.then_some(Order::CancelProbe)
+        is_probing.then_some(Order::CancelProbe)
+    }
+
+    fn silence(&self) -> Option<Silence> {
+        match self.phase {
+            Phase::Probing { silence, .. } | Phase::Resting { silence, .. } | Phase::Grace { silence, .. } => {
+                Some(silence)
+            }
+            Phase::New | Phase::Open | Phase::NoAttempt => None,
+        }
     }
 
     /// What is due now. To be asked until nothing is.
@@ -212,12 +220,12 @@ impl Supervision {
             Phase::Resting { silence, .. } => {
                 Some(self.start_probe(Silence { round: silence.round + 1, ..silence }, now))
             }
-            // ## Grace => (Paused | the end)
-            Phase::Grace { .. } => Some(match self.refusal() {
-                None => Order::Replace(ReplacementBasis::HealthySideCallAndNoActivityThroughGrace),
-                Some(refusal) => Order::End(StreamEnd::Silent, refusal),
-            }),
-            Phase::New | Phase::Paused => None,
+            // ## Grace => NoAttempt, at once or when it is told of the replacement
+            Phase::Grace { .. } => {
+                let basis = ReplacementBasis::HealthySideCallAndNoActivityThroughGrace;
+                Some(self.replace_or_end(basis, StreamEnd::Silent))
+            }
+            Phase::New | Phase::NoAttempt => None,
         }
     }
 
@@ -238,7 +246,7 @@ impl Supervision {
             Probed::Unanswered => silence.unanswered += 1,
         }
         if silence.unanswered >= PROBES_WITHOUT_AN_ANSWER {
-            return Some(Order::End(StreamEnd::Unreachable, NotReplaced::Final));
+            return Some(self.end(StreamEnd::Unreachable, NotReplaced::Final));
         }
         let next = clock::later(since, self.policy.probe_interval(silence.round));
         self.phase = Phase::Resting { silence, until: Some(next) };
@@ -256,25 +264,30 @@ impl Supervision {
     }
 
     /// The attempt has failed with this.
-    pub(super) fn failed(&self, verdict: Verdict, is_spent: bool) -> Order {
+    pub(super) fn failed(&mut self, verdict: Verdict, is_spent: bool) -> Order {
         let without_a_verdict =
             matches!(verdict.delivery(), Some(Delivery::NeverSent | Delivery::Refused | Delivery::MaybeSent));
         if self.settled || !without_a_verdict || verdict.is_permanent() || is_spent {
-            return Order::End(StreamEnd::Dropped, NotReplaced::Final);
+            return self.end(StreamEnd::Dropped, NotReplaced::Final);
         }
-        self.replace_or_end(StreamEnd::Dropped)
+        self.replace_or_end(ReplacementBasis::RetryableTransportFailure, StreamEnd::Dropped)
     }
 
     /// The attempt has ended by itself before it was complete.
-    pub(super) fn ended_incomplete(&self) -> Order {
-        self.replace_or_end(StreamEnd::Incomplete)
+    pub(super) fn ended_incomplete(&mut self) -> Order {
+        self.replace_or_end(ReplacementBasis::RetryableTransportFailure, StreamEnd::Incomplete)
     }
 
-    fn replace_or_end(&self, end: StreamEnd) -> Order {
+    fn replace_or_end(&mut self, basis: ReplacementBasis, end: StreamEnd) -> Order {
         match self.refusal() {
-            None => Order::Replace(ReplacementBasis::RetryableTransportFailure),
-            Some(refusal) => Order::End(end, refusal),
+            None => Order::Replace(basis),
+            Some(refusal) => self.end(end, refusal),
         }
+    }
+
+    fn end(&mut self, end: StreamEnd, why: NotReplaced) -> Order {
+        self.phase = Phase::NoAttempt;
+        Order::End(end, why)
     }
 
     /// Why there may be no other attempt, whatever happens to this one.
@@ -296,7 +309,7 @@ impl Supervision {
     pub(super) fn replaced(&mut self, chance: f64) -> Duration {
         let pause = self.policy.replacement_pause(self.attempt, chance);
         self.attempt += 1;
-        self.phase = Phase::Paused;
+        self.phase = Phase::NoAttempt;
         pause
     }
 
@@ -310,9 +323,10 @@ impl Supervision {
         self.committed = true;
     }
 
-    /// The other side has given its verdict.
-    pub(super) fn settle(&mut self) {
+    /// The other side has given its verdict, which ends a silence as content does.
+    pub(super) fn settle(&mut self) -> Option<Order> {
         self.settled = true;
+        self.break_silence(Sign::Content)
     }
 }
 

@@ -74,7 +74,9 @@ where
 
     /// The other side has given its verdict.
     pub(super) fn settle(&mut self) {
-        self.machine.settle();
+        if self.machine.settle().is_some() {
+            self.cancel_probe();
+        }
         self.next = None;
     }
 
