@@ -4,6 +4,7 @@
 //! * [`SseRules`] say of each of them what it means to the
 //!   [replacement of streams](tower_recovery::stream_replacement): for OpenAI's chat and responses, for Anthropic's messages, for your own.
 //! * [`LastEventIdResume`] asks for the rest of a stream that broke, and checks that what comes is that.
+//! * [`SseEvents`] gives a reader events and nothing else, and verdicts for errors.
 //! * [`SseVerdict`] types what the other side says when it says no.
 //!
 //! **When**: for routes that answer with `text/event-stream`. **Not** for anything else that is streamed: a body that is no event stream passes as it is.
@@ -57,6 +58,7 @@ mod decoder;
 mod error;
 mod error_object;
 mod event;
+mod events;
 mod head;
 mod item;
 mod parse;
@@ -69,6 +71,7 @@ pub use self::{
     decoder::SseDecoder,
     error::{EventNotUtf8, EventTooLong},
     event::SseEvent,
+    events::{NoEventStream, SseEvents},
     item::SseItem,
     resume::LastEventIdResume,
     rules::SseRules,

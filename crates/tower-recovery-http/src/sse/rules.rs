@@ -127,6 +127,11 @@ impl SseRules {
         Ok(self)
     }
 
+    /// What an event says.
+    pub(super) fn sight(&self, event: &SseEvent) -> Sight {
+        (self.look)(event)
+    }
+
     /// Who says what an error of the body proves. By default, a classifier without rules of the user's.
     #[must_use]
     pub fn classified_by(mut self, classifier: HttpClassifier) -> Self {
@@ -158,7 +163,7 @@ where
 
     fn look(&mut self, item: &SseItem) -> Sight {
         match item {
-            SseItem::Event(event) => (self.look)(event),
+            SseItem::Event(event) => self.sight(event),
             SseItem::KeepAlive => Sight::KeepAlive,
             SseItem::Progress => Sight::Progress,
             SseItem::Raw(_) if self.is_raw => Sight::Content,

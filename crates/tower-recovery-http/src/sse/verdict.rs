@@ -78,19 +78,21 @@ impl SseVerdict {
         found.or_else(|| is_named_error.then(|| Self::new(None, None, Some(event.data()))))
     }
 
+    /// What an event says that rules of the user's call a verdict.
+    pub(super) fn of_any_event(event: &SseEvent) -> Self {
+        Self::of_event(event).unwrap_or_else(|| Self::new(None, event.event(), Some(event.data())))
+    }
+
     /// What a head alone says; `None` for a success.
     #[must_use]
     pub fn of_head(head: &Parts) -> Option<Self> {
         (!head.status.is_success()).then(|| Self::new(Some(head.status), None, None))
     }
 
-    /// What a response says whose body, or the beginning of it, is this: an error in JSON, after a success too. `None` for an event stream, and for a success
+    /// What a response says whose body, or the beginning of it, is this: an error in JSON, after a success too, and in the place of events. `None` for a success
     /// without an error in it.
     #[must_use]
     pub fn of_body(head: &Parts, body: &[u8]) -> Option<Self> {
-        if is_event_stream(head.status, &head.headers) {
-            return None;
-        }
         let status = Some(head.status).filter(|status| !status.is_success());
         let object = object(body).unwrap_or_default();
         let is_named_error = status.is_some() || text_at(&object, "/type") == Some("error");

@@ -115,7 +115,9 @@ fn a_success_is_a_verdict_by_its_body_alone() {
     assert_eq!(SseVerdict::of_body(&json, b"{\"choices\":[]}"), None);
     let verdict = SseVerdict::of_body(&json, error).unwrap();
     assert_eq!((verdict.kind, verdict.status), (VerdictKind::ServerError, None));
-    assert_eq!(SseVerdict::of_body(&head(200, "text/event-stream"), error), None);
+    let in_the_place_of_events = head(200, "text/event-stream");
+    assert_eq!(SseVerdict::of_body(&in_the_place_of_events, error), Some(verdict));
+    assert_eq!(SseVerdict::of_body(&in_the_place_of_events, b"data: {\"error\":{}}\n\n"), None, "events are");
 }
 
 #[test]
