@@ -5,7 +5,7 @@ use std::fmt;
 use http::{StatusCode, response::Parts};
 use serde_json::Value;
 
-use super::{SseEvent, error_object::says_something, head::is_event_stream};
+use super::{SseEvent, error_object::says_something};
 
 /// The other side said no: by its status, or by an event in a stream that had begun well.
 ///
