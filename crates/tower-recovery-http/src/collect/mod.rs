@@ -44,6 +44,7 @@ mod method;
 mod service;
 mod whole;
 
+pub(crate) use self::whole::promised_length;
 pub use self::{
     error::{BodyTooLong, EndedEarly, IncompleteBody},
     future::CollectFuture,
@@ -52,4 +53,3 @@ pub use self::{
     service::Collect,
     whole::Whole,
 };
-pub(crate) use self::whole::promised_length;

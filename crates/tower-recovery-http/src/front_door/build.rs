@@ -14,7 +14,8 @@ use tower_service::Service;
 
 use super::HttpRecovery;
 use crate::{
-    CollectLayer, HttpClassifier, HttpRules, Origin, OriginHandle, RepeatableBody, StreamedLayer, collect::Collect, streamed::Streamed,
+    CollectLayer, HttpClassifier, HttpRules, Origin, OriginHandle, RepeatableBody, StreamedLayer, collect::Collect,
+    streamed::Streamed,
 };
 
 /// The stack of [`build`](HttpRecovery::build): unary calls, whose answers come with their bodies collected.

@@ -108,7 +108,11 @@ mod tests {
                 (304, Method::GET),
             ] {
                 for headers in [&[][..], &[("content-length", "7")]] {
-                    assert_eq!(awaited(version, status, headers, method.clone()), Awaited::Nothing, "{status} {method}");
+                    assert_eq!(
+                        awaited(version, status, headers, method.clone()),
+                        Awaited::Nothing,
+                        "{status} {method}"
+                    );
                 }
             }
             assert_ne!(awaited(version, 407, &[], Method::CONNECT), Awaited::Nothing);
