@@ -5,7 +5,9 @@ use tower::ServiceExt;
 use tower_recovery::Delivery;
 #[cfg(feature = "http2")]
 use tower_recovery_http::Protocol;
-use tower_recovery_test::{Act, Registry, faulty::ErrorCode};
+#[cfg(feature = "http2")]
+use tower_recovery_test::faulty::ErrorCode;
+use tower_recovery_test::{Act, Registry};
 
 use super::{api, protocols, read_out, send, serve};
 use crate::support::{NAME, bounded, read, register, registry_of, write};

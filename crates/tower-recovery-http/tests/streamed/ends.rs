@@ -2,8 +2,12 @@
 
 use http::{Method, Response, header};
 use tower_recovery::Delivery;
-use tower_recovery_http::{EndedEarly, Origin, Protocol, UnprovenEnd, Unterminated};
-use tower_recovery_test::{Act, Registry, faulty::ErrorCode};
+#[cfg(feature = "http2")]
+use tower_recovery_http::EndedEarly;
+use tower_recovery_http::{Origin, Protocol, UnprovenEnd, Unterminated};
+use tower_recovery_test::Registry;
+#[cfg(feature = "http2")]
+use tower_recovery_test::{Act, faulty::ErrorCode};
 
 use super::{api, protocols, read_out, send, serve};
 use crate::support::{

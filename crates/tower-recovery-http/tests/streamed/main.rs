@@ -74,3 +74,15 @@ where
     assert!(bounded(body.frame()).await.is_none(), "after its end there is nothing, not the end again: {body:?}");
     Read { data: data.freeze(), trailers, end }
 }
+
+#[test]
+fn stacks_and_bodies_cross_threads() {
+    fn crosses<Value: Send + Sync + Unpin + 'static>() {}
+    fn is_a_future_that_moves<Stack>()
+    where
+        Stack: tower::Service<Request<Full<Bytes>>, Future: Send> + Clone + Send + Sync,
+    {
+    }
+    crosses::<StreamedBody<Incoming>>();
+    is_a_future_that_moves::<Api>();
+}
