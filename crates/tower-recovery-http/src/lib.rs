@@ -49,6 +49,7 @@
 //! # }
 //! ```
 
+mod body_rules;
 mod classifier;
 pub mod collect;
 pub mod connection;
@@ -56,6 +57,7 @@ mod front_door;
 pub mod guide;
 mod origin;
 mod origin_handle;
+mod range_resume;
 pub mod replay;
 #[cfg(feature = "reqwest")]
 #[path = "reqwest/v0_13.rs"]
@@ -72,6 +74,7 @@ mod target;
 mod transport;
 
 pub use crate::{
+    body_rules::BodyRules,
     classifier::{AnswerRule, HttpClassifier, Intermediary},
     collect::{BodyTooLong, CollectLayer, EndedEarly, IncompleteBody},
     connection::{ConnectLayer, ConnectionHandle, Unanswered},
@@ -81,6 +84,7 @@ pub use crate::{
     },
     origin::{InvalidOrigin, Origin},
     origin_handle::OriginHandle,
+    range_resume::RangeResume,
     replay::{RepeatableBody, ReplayError, ReplayableBody, SentOnce},
     retry_after::RetryAfter,
     rules::{HttpRules, ReadRoutes, Silence},

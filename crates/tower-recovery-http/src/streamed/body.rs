@@ -65,7 +65,7 @@ where
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.as_ref().map_or(SizeHint::with_exact(0), Body::size_hint)
+        self.body.as_ref().map_or_else(|| SizeHint::with_exact(0), Body::size_hint)
     }
 }
 

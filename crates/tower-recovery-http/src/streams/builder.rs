@@ -15,7 +15,7 @@ use tower_service::Service;
 
 use super::HttpProbe;
 use crate::{
-    HttpClassifier, HttpRules, RepeatableBody,
+    BodyRules, HttpClassifier, HttpRules, RangeResume, RepeatableBody,
     sse::{LastEventIdResume, SseRules},
 };
 
@@ -49,6 +49,13 @@ impl<Api, Prober, RequestBody> HttpStreams<Api, Prober, RequestBody> {
     pub fn sse(self, rules: SseRules) -> HttpStreams<Api, Prober, RequestBody, SseRules> {
         let Self { api, prober, classifier, layer } = self;
         let rules = rules.classified_by(classifier.clone());
+        HttpStreams { api, prober, classifier, layer: layer.streams(rules) }
+    }
+
+    /// The streams are bodies of any kind, whole when their framing says so: downloads.
+    pub fn bodies(self) -> HttpStreams<Api, Prober, RequestBody, BodyRules> {
+        let Self { api, prober, classifier, layer } = self;
+        let rules = BodyRules::new(classifier.clone());
         HttpStreams { api, prober, classifier, layer: layer.streams(rules) }
     }
 }
@@ -134,6 +141,13 @@ impl<Api: Clone, Prober, RequestBody: RepeatableBody> HttpStreams<Api, Prober, R
     /// Events come as they come, and a replacement is asked for those after the last one. See [`LastEventIdResume`].
     pub fn resumed(self) -> StreamReplacement<Api, HttpRules<RequestBody>, SseRules, Resumed<LastEventIdResume>> {
         self.admitting(Resumed::by(LastEventIdResume::new()))
+    }
+}
+
+impl<Api: Clone, Prober, RequestBody: RepeatableBody> HttpStreams<Api, Prober, RequestBody, BodyRules> {
+    /// Bytes come as they come, and a replacement is asked for those after the last one. See [`RangeResume`].
+    pub fn resumed(self) -> StreamReplacement<Api, HttpRules<RequestBody>, BodyRules, Resumed<RangeResume>> {
+        self.admitting(Resumed::by(RangeResume::new()))
     }
 }
 

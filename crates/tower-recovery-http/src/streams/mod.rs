@@ -52,6 +52,27 @@
 //! # }
 //! ```
 //!
+//! A download, resumed where it broke:
+//!
+//! ```
+//! use bytes::Bytes;
+//! use http::Request;
+//! use http_body_util::{BodyExt, Full};
+//! use tower::{Service, ServiceExt};
+//! use tower_recovery_http::{HttpStreams, streams::AdmittedBody};
+//!
+//! # async fn download<Api>(files: HttpStreams<Api, Api, Full<Bytes>>) -> Result<Bytes, tower::BoxError>
+//! # where
+//! #     Api: Service<Request<Full<Bytes>>, Response = http::Response<Full<Bytes>>> + Clone,
+//! #     Api::Error: Into<tower::BoxError>,
+//! # {
+//! let mut files = files.bodies().resumed().map_response(AdmittedBody::of);
+//! let answer = files.ready().await?.call(Request::get("/large").body(Full::default())?).await?;
+//! let bytes = answer.into_body().collect().await?.to_bytes();
+//! # Ok(bytes)
+//! # }
+//! ```
+//!
 //! # For clients that read bodies
 //!
 //! [`AdmittedBody`] and [`WholeBody`] make a body of what was admitted; `map_response` puts them behind a stack:

@@ -6,6 +6,9 @@
 mod v0_12;
 #[cfg(feature = "reqwest")]
 mod v0_13;
+#[path = "../support/wire.rs"]
+#[allow(dead_code, reason = "a part of it is used here")]
+mod wire;
 
 use std::{future::Future, time::Duration};
 

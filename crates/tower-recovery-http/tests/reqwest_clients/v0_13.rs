@@ -7,7 +7,7 @@ use self::{
     adapter::{ReqwestBuildError, ReqwestStack, StreamingReqwestStack},
     library::ClientBuilder,
 };
-use super::{Door, bounded, door, server};
+use super::{Door, bounded, door, server, wire};
 
 #[path = "suite/mod.rs"]
 mod suite;
@@ -20,6 +20,12 @@ fn unary(
     door.reqwest(move |client| configure(client.no_proxy()))
 }
 
-fn streaming(door: Door) -> Result<StreamingReqwestStack, ReqwestBuildError> {
-    door.reqwest_streaming(ClientBuilder::no_proxy)
+fn streaming(
+    door: Door,
+    configure: impl Fn(ClientBuilder) -> ClientBuilder + Send + Sync + 'static,
+) -> Result<StreamingReqwestStack, ReqwestBuildError> {
+    door.reqwest_streaming(move |client| configure(client.no_proxy()))
 }
+
+/// It is built without any decompression.
+const SEES_ENDS: bool = true;

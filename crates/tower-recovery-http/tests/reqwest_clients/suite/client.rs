@@ -151,7 +151,7 @@ fn settings_out_of_their_bounds_are_refused_by_name_and_those_that_only_the_clos
         "tls is set, but it must be left to the closure that configures reqwest",
     ));
     for (refused, message) in refusals {
-        assert_eq!(streaming(refused.clone()).err().unwrap().to_string(), message);
+        assert_eq!(streaming(refused.clone(), |client| client).err().unwrap().to_string(), message);
         let error = unary(refused, |client| client).err().unwrap();
         assert!(matches!(error, ReqwestBuildError::Setting(_)), "{error:?}");
         assert_eq!(error.to_string(), message);

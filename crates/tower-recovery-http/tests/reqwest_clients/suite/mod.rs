@@ -4,5 +4,6 @@ mod auto_traits;
 mod calls;
 mod client;
 mod proofs;
+mod streams;
 
-use super::{adapter, bounded, door, library, server, streaming, unary};
+use super::{SEES_ENDS, adapter, bounded, door, library, server, streaming, unary, wire};

@@ -171,7 +171,8 @@ async fn a_refusal_is_repeated_up_to_the_cap_and_comes_out_as_the_response_that_
     assert_eq!(response.text().await.unwrap(), "too early");
     assert_eq!(server.requests_read(), 3);
 
-    let response = bounded(streaming(door([server.origin()])).unwrap().post("/x").send()).await.unwrap();
+    let response =
+        bounded(streaming(door([server.origin()]), |client| client).unwrap().post("/x").send()).await.unwrap();
     assert_eq!(bounded(response.text()).await.unwrap(), "too early");
     assert_eq!(server.requests_read(), 6);
 }
