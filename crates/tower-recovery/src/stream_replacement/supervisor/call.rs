@@ -210,19 +210,6 @@ where
         Step::Next
     }
 
-    /// An attempt failed before its head.
-    pub(super) fn call_failed(
-        &mut self,
-        attempt: Pin<&mut Attempt<Inner::Future>>,
-        failure: Failure,
-    ) -> Step<Next<Streams, Inner::Response>> {
-        // What was handed back is sent before a copy: it is the same request, and it may be the only one there is.
-        if let Some(unsent) = failure.take_unsent() {
-            self.next = Some(unsent);
-        }
-        self.failed(attempt, failure)
-    }
-
     /// The stream of an attempt broke.
     pub(super) fn stream_failed(
         &mut self,
@@ -238,7 +225,8 @@ where
         self.failed(attempt, failure)
     }
 
-    fn failed(
+    /// An attempt failed.
+    pub(super) fn failed(
         &mut self,
         attempt: Pin<&mut Attempt<Inner::Future>>,
         failure: Failure,
@@ -284,13 +272,19 @@ where
         failure: Option<Failure>,
     ) -> Step<Next<Streams, Inner::Response>> {
         match order {
-            Order::Replace(basis) => match self.request_for_another() {
-                Ok(()) => self.replace(attempt, basis),
-                Err(none) => {
-                    let gave_up = none.give_up();
-                    self.end(attempt, happened, Some(gave_up), failure.or_else(|| none.into_failure()))
+            Order::Replace(basis) => {
+                // What was handed back is sent before a copy: it is the same request, and it may be the only one there is.
+                if let Some(unsent) = failure.as_ref().and_then(Failure::take_unsent) {
+                    self.next = Some(unsent);
                 }
-            },
+                match self.request_for_another() {
+                    Ok(()) => self.replace(attempt, basis),
+                    Err(none) => {
+                        let gave_up = none.give_up();
+                        self.end(attempt, happened, Some(gave_up), failure.or_else(|| none.into_failure()))
+                    }
+                }
+            }
             Order::End(end, NotReplaced::Spent) => {
                 self.say(|route, method, attempts| RecoveryEvent::RecoveryExhausted { route, method, attempts });
                 self.end(attempt, end, Some(GiveUp::Attempts), failure)
@@ -363,12 +357,14 @@ where
         }
         let is_the_first = self.machine.attempt() == 1 && !had_opened;
         let proven = failure.as_ref().map_or(Some(Delivery::MaybeSent), Failure::delivery);
-        let is_untouched = matches!(proven, None | Some(Delivery::Answered));
+        let is_final = matches!(proven, None | Some(Delivery::Answered));
+        let is_untouched = is_the_first || is_final || !was_watched;
+        let below = failure.as_ref().map_or(1, Failure::attempts);
         let mut out = match failure {
-            Some(failure) if is_the_first || is_untouched || !was_watched => failure,
+            Some(failure) if is_untouched && reason != StreamEnd::NotResumed => failure,
             other => self.broken(reason, other),
         };
-        out.set_attempts(self.machine.attempt());
+        out.set_attempts(below + self.machine.attempt() - 1);
         if let Some(gave_up) = gave_up {
             out.set_gave_up(gave_up);
         }

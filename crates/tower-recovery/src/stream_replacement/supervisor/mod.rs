@@ -172,7 +172,7 @@ where
                 attempt.as_mut().end_call();
                 match outcome {
                     Ok(response) => self.answered(attempt, response),
-                    Err(error) => self.call_failed(attempt, Failure::recover(error.into())),
+                    Err(error) => self.failed(attempt, Failure::recover(error.into())),
                 }
             }
             // ## Streaming => (Pausing | Over)
@@ -194,7 +194,7 @@ where
             // ## Readying => (Calling | Pausing | Over)
             Stage::Readying(inner) => match ready!(inner.poll_ready(context)) {
                 Ok(()) => self.call_another(attempt),
-                Err(error) => self.call_failed(attempt, Failure::not_ready(error)),
+                Err(error) => self.failed(attempt, Failure::not_ready(error)),
             },
             Stage::Over => Step::Out(None),
         })
