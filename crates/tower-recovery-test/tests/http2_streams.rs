@@ -171,7 +171,7 @@ fn waits() -> [(StreamScript, bool); 5] {
 
 async fn assert_noticed(server: &FaultyServer, leaving: Instant) {
     let left = server.streamed_answer(1).await.wait_until_client_left().await;
-    assert!(left - leaving < Duration::from_millis(100), "{:?}", left - leaving);
+    assert!(left - leaving < Duration::from_secs(1), "{:?}", left - leaving);
     server.wait_until_streams_left(1).await;
     assert_eq!((server.executed("1"), server.streams_left()), (1, 1));
 }

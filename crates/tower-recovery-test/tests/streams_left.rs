@@ -29,7 +29,7 @@ fn waits() -> [(StreamScript, bool); 5] {
 async fn assert_noticed(server: &FaultyServer, leaving: Instant) {
     let answer = server.streamed_answer(1).await;
     let left = answer.wait_until_client_left().await;
-    assert!(left - leaving < Duration::from_millis(100), "{:?}", left - leaving);
+    assert!(left - leaving < Duration::from_secs(1), "{:?}", left - leaving);
     assert_eq!(answer.end(), Some(StreamEnd::ClientLeft { at: left }));
     server.wait_until_streams_left(1).await;
     server.wait_until_streaming(0).await;
@@ -102,7 +102,7 @@ async fn a_client_that_leaves_a_stream_that_it_does_not_read_is_noticed() {
         let leaving = Instant::now();
         client.shut_down().await;
         let left = answer.wait_until_client_left().await;
-        assert!(left - leaving < Duration::from_millis(100), "{:?}", left - leaving);
+        assert!(left - leaving < Duration::from_secs(1), "{:?}", left - leaving);
         assert_eq!(answer.bytes_sent(), 0);
     })
     .await;

@@ -229,7 +229,7 @@ async fn a_stream_is_sent_piece_by_piece_and_a_client_that_leaves_is_noticed() {
         let leaving = Instant::now();
         drop(client);
         let left = answer.wait_until_client_left().await;
-        assert!(left - leaving < Duration::from_millis(100), "{:?}", left - leaving);
+        assert!(left - leaving < Duration::from_secs(1), "{:?}", left - leaving);
     })
     .await;
 }
