@@ -49,5 +49,5 @@ pub(crate) async fn run() -> Report {
 async fn replay(case: Case, contender: Contender) -> Numbers {
     let model = Model::start(case).await.expect("a server can be started on loopback");
     let told = tokio::time::timeout(LIMIT, contender.ask(case, &model.origin())).await.unwrap_or_default();
-    Numbers::count(case, &told, &model)
+    Numbers::count(case, &told, &model).await
 }

@@ -9,10 +9,13 @@ use bytes::Bytes;
 use http::{Request, Response, StatusCode, header};
 use tower_recovery_test::{
     Act, FaultyServer,
-    faulty::{RequestContext, StreamScript, StreamedAnswer},
+    faulty::{RequestContext, StreamScript},
 };
 
-use super::case::{Case, Fault, Over};
+use super::{
+    LIMIT,
+    case::{Case, Fault, Over},
+};
 
 pub(crate) const CHAT: &str = "/v1/chat/completions";
 pub(crate) const HEALTH: &str = "/health";
@@ -61,11 +64,11 @@ impl Model {
         self.0.executions().iter().filter(|execution| execution.path == path).count()
     }
 
-    /// Whether the second answer was sent, all of it.
-    pub(crate) fn has_sent_the_second_answer(&self) -> bool {
-        let wanted: usize = whole(&SECOND_ANSWER).iter().map(String::len).sum();
-        let was_sent = |answer: &StreamedAnswer| answer.bytes_sent() == wanted;
-        self.0.streamed_answers().get(1).is_some_and(was_sent)
+    /// Whether the second answer was sent, all of it. A server knows that a little after its client.
+    pub(crate) async fn has_sent_the_second_answer(&self) -> bool {
+        let Some(second) = self.0.streamed_answers().get(1).cloned() else { return false };
+        let length = whole(&SECOND_ANSWER).iter().map(String::len).sum();
+        tokio::time::timeout(LIMIT, second.wait_until_bytes_sent(length)).await.is_ok()
     }
 }
 

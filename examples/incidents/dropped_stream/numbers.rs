@@ -1,6 +1,6 @@
 //! What is counted.
 
-use tower_recovery_http::sse::{SseVerdict, VerdictKind};
+use tower_recovery_http::sse::VerdictKind;
 
 use super::{
     case::{Case, Kind},
@@ -32,10 +32,10 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    pub(crate) fn count(case: Case, told: &Told, model: &Model) -> Self {
+    pub(crate) async fn count(case: Case, told: &Told, model: &Model) -> Self {
         let calls = model.calls();
         let is_verdict = case.fault.kind() == Kind::Verdict;
-        let result_complete = told.text == SECOND_ANSWER.concat() && model.has_sent_the_second_answer();
+        let result_complete = told.text == SECOND_ANSWER.concat() && model.has_sent_the_second_answer().await;
         let result_spliced = ![FIRST_ANSWER, SECOND_ANSWER].iter().any(|one| one.concat().starts_with(&told.text));
         Self {
             calls_seen_by_server: calls,
@@ -45,7 +45,7 @@ impl Numbers {
             replacements: told.replacements,
             verdict_retried: is_verdict && calls > 1,
             health_probes: model.health_probes(),
-            verdict: told.verdict.as_ref().map(|verdict: &SseVerdict| verdict.kind),
+            verdict: told.verdict.as_ref().map(|verdict| verdict.kind),
         }
     }
 
