@@ -9,6 +9,8 @@ mod late;
 mod left;
 mod origin;
 mod pings;
+#[cfg(feature = "reqwest")]
+mod reqwest_client;
 mod silent;
 mod support;
 mod terminal;

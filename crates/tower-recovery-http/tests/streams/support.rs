@@ -15,7 +15,8 @@ use tower_recovery::{
     stream_replacement::{StreamBroken, WholeStream},
 };
 use tower_recovery_http::{
-    HttpFrontDoor, HttpRecovery, HttpStreams, Origin, Protocol, SendSideHttpStack, StreamingHttpStack, Transport,
+    HttpFrontDoor, HttpRecovery, HttpRules, HttpStreams, Origin, Protocol, SendSideHttpStack, StreamingHttpStack,
+    Transport,
     sse::{SseItem, SseRules},
 };
 use tower_recovery_test::{
@@ -30,7 +31,7 @@ pub(crate) const CHAT: &str = "/v1/chat/completions";
 pub(crate) const HEALTH: &str = "/v1/models";
 
 type Body = Full<Bytes>;
-pub(crate) type Chat = HttpStreams<SendSideHttpStack<Body>, StreamingHttpStack<Body>, Body, SseRules>;
+pub(crate) type Chat = HttpStreams<SendSideHttpStack<Body>, StreamingHttpStack<Body>, HttpRules<Body>, SseRules>;
 pub(crate) type Whole = Result<WholeStream<Parts, SseItem>, Failure>;
 
 /// Ends a test that hangs.
