@@ -113,11 +113,33 @@ async fn a_completion_as_it_comes_is_replaced_before_its_first_word_and_fails_af
     assert_eq!(asked(&client).await.unwrap(), "I alone.");
     assert_eq!(server.requests_executed(), 2);
 
+    // The client keeps the text of what breaks a body, and nothing else of it.
     let error = asked(&client).await.unwrap_err();
-    println!("{error:?}");
+    assert!(matches!(error, OpenAIError::StreamError(_)), "{error:?}");
     assert_eq!(server.requests_executed(), 3);
-    let failure = Failure::recover(error.into());
-    assert!(failure.find::<StreamBroken>().is_some(), "{failure:?}");
+}
+
+#[tokio::test]
+async fn what_broke_every_attempt_is_found_in_the_box_of_the_clients_error() {
+    let server =
+        serving([saying(&["I"]).then(StreamEnding::Close), saying(&["I", " a"]).then(StreamEnding::Close)]).await;
+    let stack = model(&server).sse(SseRules::openai_chat()).whole(1 << 20);
+    let client = client(stack.map_response(WholeBody::of_whole).map_response(into_response));
+    let failure = Failure::recover(asked(&client).await.unwrap_err().into());
+    let broken = failure.find::<StreamBroken>().expect("it stands behind the client's error");
+    assert_eq!((broken.report.attempts, failure.is_exhausted(), server.requests_executed()), (2, true, 2));
+}
+
+#[tokio::test]
+async fn a_503_of_the_provider_is_the_clients_to_see_and_is_not_asked_for_again() {
+    let overloaded =
+        |_: &http::Request<Bytes>| Response::builder().status(503).body("overloaded".into()).expect("a response");
+    let server = FaultyServer::builder().application(overloaded).start().await.expect("a port is free");
+    let stack = model(&server).sse(SseRules::openai_chat()).whole(1 << 20);
+    let client = client(stack.map_response(WholeBody::of_whole).map_response(into_response));
+    let OpenAIError::ApiError(said) = asked(&client).await.unwrap_err() else { panic!("another error") };
+    assert_eq!((said.status_code.as_u16(), said.api_error.message.as_str()), (503, "overloaded"));
+    assert_eq!(server.requests_executed(), 1);
 }
 
 #[tokio::test]
@@ -127,8 +149,8 @@ async fn an_error_of_the_provider_is_the_clients_to_see_and_is_not_asked_for_aga
     let server = serving([saying(&["I"]).send(format!("data: {error}\n\n")), complete(&WORDS)]).await;
     let stack = model(&server).sse(SseRules::openai_chat()).whole(1 << 20);
     let client = client(stack.map_response(WholeBody::of_whole).map_response(into_response));
-    let error = asked(&client).await.unwrap_err();
-    println!("{error:?}");
-    assert!(matches!(error, OpenAIError::ApiError(_)), "{error:?}");
+    // The client knows errors by their status alone. What was said in the stream is a chunk to it that it cannot read, and it hands out as it is.
+    let OpenAIError::JSONDeserialize(_, said) = asked(&client).await.unwrap_err() else { panic!("another error") };
+    assert_eq!(said, error);
     assert_eq!(server.requests_executed(), 1);
 }
