@@ -9,7 +9,7 @@ use tower_recovery::{
 };
 use tower_recovery_test::faulty::{StreamEnding, StreamScript};
 
-use super::support::{GRACE, IDLE, Model, Wire, broken, complete, saying, texts, watching};
+use super::support::{GRACE, IDLE, Model, Wire, bounded, broken, complete, saying, texts, watching};
 
 fn silence_after_two() -> StreamScript {
     saying(["one", "two"]).then(StreamEnding::Silence)
@@ -23,7 +23,7 @@ async fn b75_a_stream_that_falls_silent_is_replaced() {
         assert_eq!(texts(&whole.items), ["1", "2", "3", "[DONE]"]);
         assert_eq!((model.calls(), model.probes()), (2, 1));
         assert_eq!(whole.report.discarded[0].basis, ReplacementBasis::HealthySideCallAndNoActivityThroughGrace);
-        model.server.streamed_answers()[0].wait_until_client_left().await;
+        bounded(model.server.streamed_answers()[0].wait_until_client_left()).await;
     }
 }
 
@@ -39,7 +39,7 @@ async fn b75_silence_for_ever_ends_after_a_time_that_the_policy_tells() {
         assert!(failure.is_exhausted());
         assert_eq!((model.calls(), model.probes(), failure.attempts()), (3, 3, 3));
         assert!((at_least(policy)..at_most(policy)).contains(&taken), "{taken:?} of {:?}", at_most(policy));
-        model.server.wait_until_streams_left(3).await;
+        bounded(model.server.wait_until_streams_left(3)).await;
     }
 }
 
