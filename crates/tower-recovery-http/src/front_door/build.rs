@@ -32,11 +32,18 @@ pub type SendSideHttpStack<RequestBody> =
 
 /// What [`streams`](HttpRecovery::streams) gives.
 pub type HttpStreamsOverPools<RequestBody> =
-    HttpStreams<SendSideHttpStack<RequestBody>, StreamingHttpStack<RequestBody>, RequestBody>;
+    HttpStreams<SendSideHttpStack<RequestBody>, StreamingHttpStack<RequestBody>, HttpRules<RequestBody>>;
 
 /// What all of them have in common.
 pub(crate) type Stack<Handle, Rules, Leaf> =
     ReadOnlyRetry<Reresolve<ClassifyService<AttemptTimeout<Leaf>, HttpClassifier>, Handle>, Rules>;
+
+/// The front door of a stream route over such handles.
+pub(crate) type StreamsOver<Handle, Rules> = HttpStreams<
+    Stack<Handle, SendSideOnly<Rules>, Streamed<Dispatch>>,
+    Stack<Handle, Rules, Streamed<Dispatch>>,
+    Rules,
+>;
 
 /// The body of an answer of an [`HttpStack`]: collected, with its trailers.
 pub type CollectedBody = Collected<Bytes>;
@@ -99,11 +106,27 @@ where
     {
         let door = self.untimed();
         let timing = door.timing()?;
-        let of_a_probe = CallTiming::builder().deadline(policy.probe_timeout()).build()?;
         let transport = door.transport_under(timing)?;
         let rules = HttpRules::with_policy(door.policy());
-        let leaf = ServiceBuilder::new().layer(door.streamed()).service(Dispatch);
-        let (cache, layers) = door.cache(timing, move |origin| OriginHandle::new(origin, &transport));
+        door.streams_over(policy, timing, rules, move |origin| OriginHandle::new(origin, &transport))
+    }
+
+    /// The front door of a stream route over handles that are made like this.
+    pub(crate) fn streams_over<Handle, Error, Rules>(
+        self,
+        policy: StreamPolicy,
+        timing: CallTiming,
+        rules: Rules,
+        make: impl Fn(Origin) -> Result<Handle, Error> + Clone + Send + 'static,
+    ) -> Result<StreamsOver<Handle, Rules>, InvalidSetting>
+    where
+        Handle: Clone + Send + 'static,
+        Error: Into<BoxError>,
+        Rules: Clone,
+    {
+        let of_a_probe = CallTiming::builder().deadline(policy.probe_timeout()).build()?;
+        let leaf = ServiceBuilder::new().layer(self.streamed()).service(Dispatch);
+        let (cache, layers) = self.cache(timing, make);
         let Layers { name, observer, classifier, .. } = layers.clone();
         let prober = layers.clone().over(cache.clone(), of_a_probe, rules.clone(), leaf.clone());
         let api = layers.over(cache, timing, SendSideOnly::new(rules.clone()), leaf);

@@ -7,7 +7,7 @@ use tower_recovery::{Recovery, Resolved};
 use tower_service::Service;
 
 #[cfg(any(feature = "reqwest", feature = "reqwest-0-12"))]
-pub(crate) use self::build::Stack;
+pub(crate) use self::build::{Stack, StreamsOver};
 pub use self::{
     build::{CollectedBody, HttpStack, HttpStreamsOverPools, SendSideHttpStack, StreamingHttpStack},
     settings::HttpRecovery,

@@ -88,7 +88,7 @@ impl<Resolver, Target> HttpRecovery<Resolver, Target> {
     }
 
     /// An attempt takes as long as it takes, unless something else was said: somebody above sees to it that it does not take for ever.
-    pub(super) fn untimed(mut self) -> Self {
+    pub(crate) fn untimed(mut self) -> Self {
         const AS_GOOD_AS_NEVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
         if !self.is_timed {
             self.timing = self.timing.attempt_timeout(AS_GOOD_AS_NEVER);
@@ -167,8 +167,13 @@ impl<Resolver, Target> HttpRecovery<Resolver, Target> {
 
     /// In the stacks for bodies that outlive the call: a body of HTTP/1 that is delimited by the end of its connection alone is whole when that ends in order.
     /// See [`StreamedLayer::trust_close_delimited`](crate::StreamedLayer::trust_close_delimited). Default: it is an error.
-    pub fn trust_close_delimited(mut self) -> Self {
-        self.trust = self.trust.max(Trust::CloseDelimited);
+    pub fn trust_close_delimited(self) -> Self {
+        self.trusting(Trust::CloseDelimited)
+    }
+
+    /// Takes nothing back.
+    pub(crate) fn trusting(mut self, trust: Trust) -> Self {
+        self.trust = self.trust.max(trust);
         self
     }
 

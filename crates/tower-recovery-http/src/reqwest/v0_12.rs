@@ -5,7 +5,7 @@
 
 use ::reqwest_0_12 as library;
 use tower::BoxError;
-use tower_recovery::Resolved;
+use tower_recovery::{Resolved, StreamPolicy};
 use tower_service::Service;
 
 use crate::{HttpRecovery, Origin};
@@ -16,8 +16,8 @@ use crate::{HttpRecovery, Origin};
 mod adapter;
 
 pub use self::adapter::{
-    InvalidTarget, ReqwestBuildError, ReqwestCall, ReqwestHandle, ReqwestRules, ReqwestStack, Streaming,
-    StreamingReqwestStack, Unary,
+    InvalidTarget, ReqwestBuildError, ReqwestCall, ReqwestHandle, ReqwestRules, ReqwestStack, ReqwestStreams,
+    Streaming, StreamingReqwestStack, Unary, into_response,
 };
 
 impl<Resolver, Target> HttpRecovery<Resolver, Target>
@@ -53,5 +53,19 @@ where
         configure: impl Fn(library::ClientBuilder) -> library::ClientBuilder + Send + Sync + 'static,
     ) -> Result<StreamingReqwestStack, ReqwestBuildError> {
         adapter::streaming(self, configure)
+    }
+
+    /// The front door of a stream route over reqwest, to be replaced as this policy says: see [`streams`](HttpRecovery::streams), whose requests are reqwest's own
+    /// here. [`into_response`] makes a response of reqwest's of what was admitted.
+    ///
+    /// # Errors
+    ///
+    /// As of [`reqwest_0_12`](Self::reqwest_0_12).
+    pub fn reqwest_0_12_streams(
+        self,
+        policy: StreamPolicy,
+        configure: impl Fn(library::ClientBuilder) -> library::ClientBuilder + Send + Sync + 'static,
+    ) -> Result<ReqwestStreams, ReqwestBuildError> {
+        adapter::streams(self, policy, configure)
     }
 }

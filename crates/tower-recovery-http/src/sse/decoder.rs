@@ -14,6 +14,7 @@ use tower_recovery::InvalidSetting;
 
 use super::{
     SseItem,
+    error_object::is_error_object,
     parse::{Parsed, Parser},
 };
 
@@ -144,8 +145,9 @@ where
                     this.sign = Sign::Owed;
                 }
                 Some(Err(error)) => {
-                    let error = this.end_with(error.into());
-                    return Poll::Ready(Some(Err(error)));
+                    // An error object that is whole is the other side's last word, whatever ended the body after it.
+                    let object = this.end().filter(|item| matches!(item, SseItem::Raw(it) if is_error_object(it)));
+                    return Poll::Ready(Some(object.ok_or_else(|| this.end_with(error.into()))));
                 }
                 None => return Poll::Ready(this.end().map(Ok)),
             }

@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::Response;
 use http_body::Body;
 use tower::BoxError;
 use tower_layer::Layer;
@@ -15,7 +15,7 @@ use tower_service::Service;
 
 use super::HttpProbe;
 use crate::{
-    BodyRules, HttpClassifier, HttpRules, RangeResume, RepeatableBody,
+    BodyRules, HttpClassifier, RangeResume,
     sse::{LastEventIdResume, SseRules},
 };
 
@@ -23,44 +23,38 @@ use crate::{
 ///
 /// Made by [`HttpRecovery::streams`](crate::HttpRecovery::streams), or [over](Self::over) a stack of your own. See the [module documentation](super).
 #[must_use = "a builder does nothing until it is told what to hand out"]
-pub struct HttpStreams<Api, Prober, RequestBody, Streams = ()> {
+pub struct HttpStreams<Api, Prober, Rules, Streams = ()> {
     api: Api,
     prober: Prober,
     classifier: HttpClassifier,
-    layer: StreamReplacementLayer<HttpRules<RequestBody>, Streams, ()>,
+    layer: StreamReplacementLayer<Rules, Streams, ()>,
 }
 
-impl<Api, Prober, RequestBody> HttpStreams<Api, Prober, RequestBody> {
-    /// Over a stack of your own, whose requests are known by these rules, and one for its probes, to the same handles.
+impl<Api, Prober, Rules> HttpStreams<Api, Prober, Rules> {
+    /// Over a stack of your own, whose requests are known by these rules ([`HttpRules`](crate::HttpRules), for one), and one for its probes, to the same handles.
     ///
     /// What is in the first must repeat nothing that may have executed ([`SendSideOnly`](tower_recovery::SendSideOnly)); the second must give an attempt less time
     /// than the policy gives a probe, or a handle that is frozen is never evicted.
-    pub fn over(
-        api: Api,
-        prober: Prober,
-        rules: HttpRules<RequestBody>,
-        classifier: HttpClassifier,
-        policy: StreamPolicy,
-    ) -> Self {
+    pub fn over(api: Api, prober: Prober, rules: Rules, classifier: HttpClassifier, policy: StreamPolicy) -> Self {
         Self { api, prober, classifier, layer: StreamReplacementLayer::new(policy, rules, (), ()) }
     }
 
     /// The streams are server-sent events, which say by these rules when the whole of them has come.
-    pub fn sse(self, rules: SseRules) -> HttpStreams<Api, Prober, RequestBody, SseRules> {
+    pub fn sse(self, rules: SseRules) -> HttpStreams<Api, Prober, Rules, SseRules> {
         let Self { api, prober, classifier, layer } = self;
         let rules = rules.classified_by(classifier.clone());
         HttpStreams { api, prober, classifier, layer: layer.streams(rules) }
     }
 
     /// The streams are bodies of any kind, whole when their framing says so: downloads.
-    pub fn bodies(self) -> HttpStreams<Api, Prober, RequestBody, BodyRules> {
+    pub fn bodies(self) -> HttpStreams<Api, Prober, Rules, BodyRules> {
         let Self { api, prober, classifier, layer } = self;
         let rules = BodyRules::new(classifier.clone());
         HttpStreams { api, prober, classifier, layer: layer.streams(rules) }
     }
 }
 
-impl<Api, Prober, RequestBody, Streams> HttpStreams<Api, Prober, RequestBody, Streams> {
+impl<Api, Prober, Rules, Streams> HttpStreams<Api, Prober, Rules, Streams> {
     /// What events and logs call the route. Default: the name of the stack.
     pub fn named(mut self, route: impl Into<Arc<str>>) -> Self {
         self.layer = self.layer.named(route);
@@ -82,12 +76,12 @@ impl<Api, Prober, RequestBody, Streams> HttpStreams<Api, Prober, RequestBody, St
 
     /// Asks by this request, on the same handles, whether the route of a silent stream works. Healthy is a success whose body is whole; for
     /// more, see [`HttpProbe`]. Without a probe a silent stream is never replaced.
-    pub fn probe<ProbeBody>(self, request: impl Fn() -> Request<RequestBody> + Clone + Send + 'static) -> Self
+    pub fn probe<Request, ProbeBody>(self, request: impl Fn() -> Request + Clone + Send + 'static) -> Self
     where
-        Prober: Service<Request<RequestBody>, Response = Response<ProbeBody>> + Clone + Send + 'static,
+        Prober: Service<Request, Response = Response<ProbeBody>> + Clone + Send + 'static,
         Prober::Error: Into<BoxError>,
         Prober::Future: Send,
-        RequestBody: Send + 'static,
+        Request: Send + 'static,
         ProbeBody: Body<Data = Bytes> + Send + 'static,
         ProbeBody::Error: Into<BoxError>,
     {
@@ -108,51 +102,48 @@ impl<Api, Prober, RequestBody, Streams> HttpStreams<Api, Prober, RequestBody, St
 }
 
 /// What is handed out.
-impl<Api, Prober, RequestBody, Streams> HttpStreams<Api, Prober, RequestBody, Streams>
+impl<Api, Prober, Rules, Streams> HttpStreams<Api, Prober, Rules, Streams>
 where
     Api: Clone,
-    RequestBody: RepeatableBody,
+    Rules: Clone,
     Streams: Clone,
 {
     /// A stream is held back until it is complete, up to so many bytes. See [`Whole`].
-    pub fn whole(self, limit: usize) -> StreamReplacement<Api, HttpRules<RequestBody>, Streams, Whole> {
+    pub fn whole(self, limit: usize) -> StreamReplacement<Api, Rules, Streams, Whole> {
         self.admitting(Whole::up_to(limit))
     }
 
     /// A stream is replaced while nothing of it was handed out. See [`UntilFirstItem`].
-    pub fn until_first_item(self) -> StreamReplacement<Api, HttpRules<RequestBody>, Streams, UntilFirstItem> {
+    pub fn until_first_item(self) -> StreamReplacement<Api, Rules, Streams, UntilFirstItem> {
         self.admitting(UntilFirstItem)
     }
 
     /// Items come as they come, and a mark where everything before it is to be discarded. See [`Marked`].
-    pub fn marked(self) -> StreamReplacement<Api, HttpRules<RequestBody>, Streams, Marked> {
+    pub fn marked(self) -> StreamReplacement<Api, Rules, Streams, Marked> {
         self.admitting(Marked)
     }
 
-    fn admitting<Admission: Clone>(
-        self,
-        admission: Admission,
-    ) -> StreamReplacement<Api, HttpRules<RequestBody>, Streams, Admission> {
+    fn admitting<Admission: Clone>(self, admission: Admission) -> StreamReplacement<Api, Rules, Streams, Admission> {
         self.layer.admission(admission).layer(self.api)
     }
 }
 
-impl<Api: Clone, Prober, RequestBody: RepeatableBody> HttpStreams<Api, Prober, RequestBody, SseRules> {
+impl<Api: Clone, Prober, Rules: Clone> HttpStreams<Api, Prober, Rules, SseRules> {
     /// Events come as they come, and a replacement is asked for those after the last one. See [`LastEventIdResume`].
-    pub fn resumed(self) -> StreamReplacement<Api, HttpRules<RequestBody>, SseRules, Resumed<LastEventIdResume>> {
+    pub fn resumed(self) -> StreamReplacement<Api, Rules, SseRules, Resumed<LastEventIdResume>> {
         self.admitting(Resumed::by(LastEventIdResume::new()))
     }
 }
 
-impl<Api: Clone, Prober, RequestBody: RepeatableBody> HttpStreams<Api, Prober, RequestBody, BodyRules> {
+impl<Api: Clone, Prober, Rules: Clone> HttpStreams<Api, Prober, Rules, BodyRules> {
     /// Bytes come as they come, and a replacement is asked for those after the last one. See [`RangeResume`].
-    pub fn resumed(self) -> StreamReplacement<Api, HttpRules<RequestBody>, BodyRules, Resumed<RangeResume>> {
+    pub fn resumed(self) -> StreamReplacement<Api, Rules, BodyRules, Resumed<RangeResume>> {
         self.admitting(Resumed::by(RangeResume::new()))
     }
 }
 
-impl<Api: fmt::Debug, Prober, RequestBody, Streams: fmt::Debug> fmt::Debug
-    for HttpStreams<Api, Prober, RequestBody, Streams>
+impl<Api: fmt::Debug, Prober, Rules: fmt::Debug, Streams: fmt::Debug> fmt::Debug
+    for HttpStreams<Api, Prober, Rules, Streams>
 {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter

@@ -83,9 +83,9 @@
 //! use http_body_util::Full;
 //! use tower::ServiceExt;
 //! use tower_recovery::StreamPolicy;
-//! use tower_recovery_http::{HttpStreams, sse::SseRules, streams::WholeBody};
+//! use tower_recovery_http::{HttpRules, HttpStreams, sse::SseRules, streams::WholeBody};
 //!
-//! # fn over<Api>(model: HttpStreams<Api, Api, Full<Bytes>>) -> impl tower::Service<Request<Full<Bytes>>>
+//! # fn over<Api>(model: HttpStreams<Api, Api, HttpRules<Full<Bytes>>>) -> impl tower::Service<Request<Full<Bytes>>>
 //! # where
 //! #     Api: tower::Service<Request<Full<Bytes>>, Response = http::Response<Full<Bytes>>> + Clone,
 //! #     Api::Error: Into<tower::BoxError>,

@@ -8,7 +8,7 @@ use std::{
 
 use bytes::Bytes;
 use futures_util::{FutureExt, future::BoxFuture};
-use http::{Request, Response};
+use http::Response;
 use http_body::Body;
 use http_body_util::{BodyExt, Limited};
 use tower::{BoxError, ServiceExt};
@@ -67,13 +67,13 @@ impl<Api, MakeRequest> HttpProbe<Api, MakeRequest> {
     }
 }
 
-impl<Api, MakeRequest, RequestBody, ProbeBody> Service<ProbeRequest> for HttpProbe<Api, MakeRequest>
+impl<Api, MakeRequest, Request, ProbeBody> Service<ProbeRequest> for HttpProbe<Api, MakeRequest>
 where
-    Api: Service<Request<RequestBody>, Response = Response<ProbeBody>> + Clone + Send + 'static,
+    Api: Service<Request, Response = Response<ProbeBody>> + Clone + Send + 'static,
     Api::Error: Into<BoxError>,
     Api::Future: Send,
-    MakeRequest: Fn() -> Request<RequestBody>,
-    RequestBody: Send + 'static,
+    MakeRequest: Fn() -> Request,
+    Request: Send + 'static,
     ProbeBody: Body<Data = Bytes> + Send + 'static,
     ProbeBody::Error: Into<BoxError>,
 {

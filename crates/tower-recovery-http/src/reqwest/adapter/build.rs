@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use tower::{BoxError, ServiceBuilder, util::MapResponse};
-use tower_recovery::{Dispatch, InvalidSetting, Resolved};
+use tower_recovery::{CallTiming, Dispatch, InvalidSetting, Resolved, StreamPolicy};
 use tower_service::Service;
 
 use super::{
-    ReqwestHandle, ReqwestRules, ReqwestStack, StreamingReqwestStack, ends,
+    ReqwestHandle, ReqwestRules, ReqwestStack, ReqwestStreams, StreamingReqwestStack, ends,
     handle::build as build_client,
     library::{self, Client, ClientBuilder},
     response::{closed, closed_whole},
@@ -60,6 +60,26 @@ where
     Ok(ReqwestStack::new(MapResponse::new(stack, closed), client))
 }
 
+pub(crate) fn streams<Resolver, Target>(
+    door: HttpRecovery<Resolver, Target>,
+    policy: StreamPolicy,
+    configure: impl Fn(ClientBuilder) -> ClientBuilder + Send + Sync + 'static,
+) -> Result<ReqwestStreams, ReqwestBuildError>
+where
+    Resolver: Service<Target, Response = Resolved<Origin>> + Clone + Send + 'static,
+    Resolver::Error: Into<BoxError>,
+    Resolver::Future: Send + 'static,
+    Target: Clone + Send + 'static,
+{
+    let trust = if ends::are_passed_on() { Trust::default() } else { Trust::CleanEnds };
+    let door = door.untimed().trusting(trust);
+    let timing = door.timing()?;
+    let configured = configured(&door, timing, configure)?;
+    build_client(configured())?;
+    let rules = ReqwestRules::with_policy(door.policy());
+    Ok(door.streams_over(policy, timing, rules, move |origin| ReqwestHandle::new(origin, configured()))?)
+}
+
 /// The stack over a client for each origin, and a client that was built at once: what reqwest refuses is to be known before the first call.
 fn over_clients<Resolver, Target, Leaf>(
     door: HttpRecovery<Resolver, Target>,
@@ -74,13 +94,23 @@ where
     Leaf: Clone,
 {
     let timing = door.timing()?;
-    let transport = door.transport_under(timing)?;
-    if let Some((field, value)) = transport.set_beside_the_time() {
-        return Err(InvalidSetting::new(field, value, "left to the closure that configures reqwest").into());
-    }
-    let limit = transport.connect_limit();
-    let configured = Arc::new(move || configure(ClientBuilder::new().connect_timeout(limit)));
+    let configured = configured(&door, timing, configure)?;
     let client = build_client(configured())?;
     let rules = ReqwestRules::with_policy(door.policy());
     Ok((door.over(timing, rules, leaf, move |origin| ReqwestHandle::new(origin, configured())), client))
+}
+
+/// What makes the builder of each client.
+fn configured<Resolver, Target>(
+    door: &HttpRecovery<Resolver, Target>,
+    timing: CallTiming,
+    configure: impl Fn(ClientBuilder) -> ClientBuilder + Send + Sync + 'static,
+) -> Result<impl Fn() -> ClientBuilder + Clone + Send + Sync + 'static, InvalidSetting> {
+    let transport = door.transport_under(timing)?;
+    if let Some((field, value)) = transport.set_beside_the_time() {
+        return Err(InvalidSetting::new(field, value, "left to the closure that configures reqwest"));
+    }
+    let limit = transport.connect_limit();
+    let configure = Arc::new(configure);
+    Ok(move || configure(ClientBuilder::new().connect_timeout(limit)))
 }

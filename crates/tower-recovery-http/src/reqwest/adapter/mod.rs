@@ -11,12 +11,13 @@ mod target;
 
 use super::library;
 
-pub(super) use self::build::{streaming, unary};
+pub(super) use self::build::{streaming, streams, unary};
 pub use self::{
     build::ReqwestBuildError,
     call::ReqwestCall,
     handle::ReqwestHandle,
+    response::into_response,
     rules::ReqwestRules,
-    stack::{ReqwestStack, Streaming, StreamingReqwestStack, Unary},
+    stack::{ReqwestStack, ReqwestStreams, Streaming, StreamingReqwestStack, Unary},
     target::InvalidTarget,
 };

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
+use tower_recovery::Failure;
 
 use super::library::{Body, Response, ResponseBuilderExt};
 use crate::{CollectedBody, StreamedBody};
@@ -18,6 +19,16 @@ pub(super) fn opened(response: Response) -> http::Response<Body> {
 
 /// As reqwest knows it, the body still to be read. What breaks it stands in the chain of reqwest's own error.
 pub(super) fn closed(response: http::Response<StreamedBody<Body>>) -> Response {
+    response.map(Body::wrap).into()
+}
+
+/// What was admitted of a stream, as a response that is still to be read: of [`AdmittedBody::of`](crate::streams::AdmittedBody::of) or
+/// [`of_whole`](crate::streams::WholeBody::of_whole). What breaks it stands in the chain of reqwest's own error
+/// ([`Failure::recover`](tower_recovery::Failure::recover) finds it).
+pub fn into_response<Admitted>(response: http::Response<Admitted>) -> Response
+where
+    Admitted: http_body::Body<Data = Bytes, Error = Failure> + Send + Sync + 'static,
+{
     response.map(Body::wrap).into()
 }
 

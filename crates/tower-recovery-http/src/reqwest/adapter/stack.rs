@@ -15,7 +15,12 @@ use super::{
     library::{Body, Client, Request, Response},
     target::target,
 };
-use crate::{CollectedBody, StreamedBody, collect::Collect, front_door::Stack, streamed::Streamed};
+use crate::{
+    CollectedBody, StreamedBody,
+    collect::Collect,
+    front_door::{Stack, StreamsOver},
+    streamed::Streamed,
+};
 
 /// The stack over reqwest, for unary calls: a `tower::Service` of `reqwest::Request` that answers with `reqwest::Response`, its body collected.
 ///
@@ -39,6 +44,10 @@ pub type Unary = Closing<Collect<Dispatch>, CollectedBody>;
 
 /// What a [`StreamingReqwestStack`] is made of.
 pub type Streaming = Closing<Streamed<Dispatch>, StreamedBody<Body>>;
+
+/// The front door of a stream route over reqwest. Requests are reqwest's own, and what is admitted is made reqwest's own by
+/// [`into_response`](super::into_response).
+pub type ReqwestStreams = StreamsOver<ReqwestHandle, ReqwestRules>;
 
 /// The response is reqwest's own only above the layers, which know that of http.
 type Closing<Leaf, ResponseBody> =

@@ -39,6 +39,8 @@ where
     pub(super) account: Account,
     /// Whether some attempt may have executed.
     pub(super) may_have_run: bool,
+    /// How many attempts a retry layer below has spent beyond those that are counted here.
+    further_below: u32,
 }
 
 impl<Inner, Rules, Streams, Resumption, Request> Call<Inner, Rules, Streams, Resumption, Request>
@@ -62,6 +64,7 @@ where
             probing: None,
             account: Account::new(),
             may_have_run: false,
+            further_below: 0,
             block,
         }
     }
@@ -232,6 +235,7 @@ where
         failure: Failure,
     ) -> Step<Next<Streams, Inner::Response>> {
         self.may_have_run |= !failure.delivery().is_some_and(Delivery::is_send_side);
+        self.further_below = self.further_below.saturating_add(failure.attempts().saturating_sub(1));
         if self.machine.is_watched() {
             self.attempt_failed(failure.delivery(), event::text(failure.cause().unwrap_or(&failure)));
         }
@@ -356,15 +360,16 @@ where
             return self.answered(attempt, response);
         }
         let is_the_first = self.machine.attempt() == 1 && !had_opened;
+        // What a layer below has exhausted is to stop an outer one, too, whatever stands round it by then.
+        let gave_up = gave_up.or_else(|| failure.as_ref().and_then(Failure::gave_up));
         let proven = failure.as_ref().map_or(Some(Delivery::MaybeSent), Failure::delivery);
         let is_final = matches!(proven, None | Some(Delivery::Answered));
         let is_untouched = is_the_first || is_final || !was_watched;
-        let below = failure.as_ref().map_or(1, Failure::attempts);
         let mut out = match failure {
             Some(failure) if is_untouched && reason != StreamEnd::NotResumed => failure,
             other => self.broken(reason, other),
         };
-        out.set_attempts(below + self.machine.attempt() - 1);
+        out.set_attempts(self.machine.attempt().saturating_add(self.further_below));
         if let Some(gave_up) = gave_up {
             out.set_gave_up(gave_up);
         }
