@@ -25,12 +25,12 @@ pub(super) enum Event {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Failure {
     pub(super) verdict: Verdict,
-    pub(super) is_exhausted: bool,
+    pub(super) is_spent: bool,
     pub(super) is_final: bool,
 }
 
-const fn failure(verdict: Verdict, is_exhausted: bool, is_final: bool) -> Failure {
-    Failure { verdict, is_exhausted, is_final }
+const fn failure(verdict: Verdict, is_spent: bool, is_final: bool) -> Failure {
+    Failure { verdict, is_spent, is_final }
 }
 
 const DROPPED: Failure = failure(Verdict::maybe_sent(), false, false);

@@ -175,6 +175,23 @@ fn a_disabled_stream_is_not_watched_and_what_fails_ends_it() {
     assert_eq!(stream.dropped(), Order::End(StreamEnd::Dropped, NotReplaced::Mode));
 }
 
+/// Who repeats below has attempts of its own, for what provably did not execute.
+#[test]
+fn what_a_retry_below_gave_up_is_replaced_unless_it_spent_what_the_whole_call_has() {
+    let never_sent = [Verdict::never_sent(), Verdict::refused()];
+    let others = [Verdict::maybe_sent(), Verdict::answered(), Verdict::unrecognised()];
+    for verdict in never_sent.into_iter().chain(others) {
+        for gave_up in [GiveUp::Budget, GiveUp::Deadline] {
+            assert!(Supervision::is_spent(verdict, Some(gave_up)), "{verdict:?}, {gave_up:?}");
+        }
+        for gave_up in [None, Some(GiveUp::NoRequest), Some(GiveUp::IncompleteCopy)] {
+            assert!(!Supervision::is_spent(verdict, gave_up), "{verdict:?}, {gave_up:?}");
+        }
+        let is_spent = Supervision::is_spent(verdict, Some(GiveUp::Attempts));
+        assert_eq!(is_spent, !never_sent.contains(&verdict), "{verdict:?}");
+    }
+}
+
 #[test]
 fn an_end_is_the_last_order() {
     let ends: [fn(&mut Stream) -> Option<Order>; 4] = [

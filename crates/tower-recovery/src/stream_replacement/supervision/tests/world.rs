@@ -77,7 +77,7 @@ impl World {
             Event::FarBeyondUnasked => self.pass(due_in.unwrap_or(0) + FAR),
             Event::Asked => self.asked(),
             Event::Failed(failure) => {
-                let order = self.machine.failed(failure.verdict, failure.is_exhausted);
+                let order = self.machine.failed(failure.verdict, failure.is_spent);
                 let expected = self.model.gone(StreamEnd::Dropped, failure.is_final);
                 self.ordered(Some(order), Some(expected));
             }
@@ -152,8 +152,8 @@ impl World {
             if !facts.is_new {
                 assert_eq!(machine.last_sign() + milliseconds(facts.since_sign), self.now);
             }
-            for Failure { verdict, is_exhausted, is_final } in OTHER_FAILURES {
-                let order = machine.clone().failed(verdict, is_exhausted);
+            for Failure { verdict, is_spent, is_final } in OTHER_FAILURES {
+                let order = machine.clone().failed(verdict, is_spent);
                 assert_eq!(order, model.clone().gone(StreamEnd::Dropped, is_final), "{verdict:?}");
             }
         }
