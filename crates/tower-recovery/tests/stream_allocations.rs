@@ -41,7 +41,7 @@ impl Stream for Numbers {
 }
 
 fn policy(mode: StreamMode) -> StreamPolicy {
-    StreamPolicy::builder(mode).build().unwrap()
+    StreamPolicy::builder(mode).build().expect("the defaults are within their bounds")
 }
 
 fn layer<Admission>(
@@ -84,7 +84,7 @@ where
     let mut stack = layer(mode, admission).layer(service_fn(count as fn(Numbered) -> _));
     let mut received = 0;
     let allocations = measure(|| {
-        let answer = now(stack.call(request)).unwrap();
+        let answer = now(stack.call(request)).expect("nothing fails");
         let mut items = pin!(answer.items);
         while next(items.as_mut()).is_some() {
             received += 1;

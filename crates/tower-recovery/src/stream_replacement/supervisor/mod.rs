@@ -6,6 +6,7 @@
 mod account;
 mod attempt;
 mod call;
+mod ending;
 mod watch;
 
 use std::{
