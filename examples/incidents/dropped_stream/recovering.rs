@@ -10,7 +10,7 @@ use tower::{ServiceExt, service_fn};
 use tower_recovery::{Failure, Recovery, Resolved, StreamMode, StreamPolicy, stream_replacement::MarkedItem};
 use tower_recovery_http::{
     HttpFrontDoor, HttpStreamsOverPools, Origin,
-    sse::{SseEvent, SseEvents, SseItem, SseRules, SseVerdict},
+    sse::{SseEvent, SseEvents, SseMarkedEvents, SseRules, SseVerdict},
 };
 
 use super::{
@@ -30,7 +30,7 @@ pub(crate) async fn ask(case: Case, origin: &str) -> Told {
         Err(failure) => return failed(&failure),
     };
     let mut told = Told { replacements: answer.report.discarded.len(), ..Told::default() };
-    let mut events = SseEvents::of_whole(answer, SseRules::openai_chat());
+    let mut events = SseEvents::of_whole(answer);
     loop {
         match events.try_next().await {
             Ok(Some(event)) => told.text.push_str(&word(&event)),
@@ -49,28 +49,18 @@ pub(crate) async fn ask_marked(case: Case, origin: &str) -> Told {
         Ok(answer) => answer,
         Err(failure) => return failed(&failure),
     };
-    let (mut head, mut raw, mut told) = (answer.head, Vec::new(), Told::default());
-    let mut items = pin!(answer.items);
+    let (mut told, mut events) = (Told::default(), pin!(SseMarkedEvents::of(answer)));
     loop {
-        match items.try_next().await {
-            Ok(Some(MarkedItem::Item(SseItem::Event(event)))) => {
-                told.text.push_str(&word(&event));
-                told.verdict = SseVerdict::of_event(&event);
-            }
-            Ok(Some(MarkedItem::Item(SseItem::Raw(bytes)))) => raw.extend_from_slice(&bytes),
-            // Signs of life are never handed out.
-            Ok(Some(MarkedItem::Item(_))) => {}
+        match events.try_next().await {
+            Ok(Some(MarkedItem::Item(event))) => told.text.push_str(&word(&event)),
             Ok(Some(MarkedItem::Restarted(restarted))) => {
-                head = restarted.head;
-                raw.clear();
-                told = Told::default();
+                told = Told { replacements: restarted.report.discarded.len(), ..Told::default() };
             }
-            Ok(None) => {
-                told.verdict = told.verdict.or_else(|| SseVerdict::of_body(&head, &raw));
-                told.replacements = items.report().discarded.len();
+            Ok(None) => return told,
+            Err(failure) => {
+                told.verdict = failure.find::<SseVerdict>().cloned();
                 return told;
             }
-            Err(failure) => return failed(&failure),
         }
     }
 }

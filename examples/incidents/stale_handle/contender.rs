@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use http::{Method, Request, Response};
 use http_body_util::{BodyExt, Full};
 use tower::{BoxError, Service, ServiceBuilder, ServiceExt, retry::Policy, util::BoxCloneSyncService};
-use tower_recovery::{Recovery, Resolved};
+use tower_recovery::{Observer, Recovery, Resolved};
 use tower_recovery_http::{
     CollectLayer, CollectedBody, HttpFrontDoor, HttpRecovery, Origin, OriginHandle, ReadRoutes, Silence, Transport,
 };
@@ -52,7 +52,7 @@ impl Contender {
         matches!(self, Self::Recovery | Self::RecoveryDeadline)
     }
 
-    pub(crate) async fn connect(self, registry: RegistryClient) -> Client {
+    pub(crate) async fn connect(self, registry: RegistryClient, observer: impl Observer + 'static) -> Client {
         match self {
             Self::Cached => BoxCloneSyncService::new(
                 ServiceBuilder::new()
@@ -67,8 +67,8 @@ impl Contender {
                     .layer(CollectLayer::new(BODY_LIMIT))
                     .service(registry.resolve_once().await),
             ),
-            Self::Recovery => recovering(artifact_manager(registry).attempt_timeout(TIMEOUT)),
-            Self::RecoveryDeadline => recovering(artifact_manager(registry).deadline(DEADLINE)),
+            Self::Recovery => recovering(artifact_manager(registry).observer(observer).attempt_timeout(TIMEOUT)),
+            Self::RecoveryDeadline => recovering(artifact_manager(registry).observer(observer).deadline(DEADLINE)),
         }
     }
 }

@@ -59,7 +59,7 @@ pub(crate) async fn run() -> Report {
 
 async fn replay(fault: Fault, contender: Contender) -> Numbers {
     let world = World::start().await.expect("servers can be started on loopback");
-    let client = contender.connect(world.registry_client()).await;
+    let client = contender.connect(world.registry_client(), world.observer()).await;
     let load = Load::start(&client, &world).await;
 
     load.everybody_calls_again();

@@ -10,6 +10,7 @@ use std::{
 use bytes::Bytes;
 use http::{Method, Request, Response};
 use tokio::sync::watch;
+use tower_recovery::{Observer, RecoveryEvent};
 use tower_recovery_test::{Act, FaultyServer, faulty::RequestContext};
 
 use super::contender::RegistryClient;
@@ -53,6 +54,8 @@ pub(crate) struct Executed {
     pub(crate) views: HashMap<String, usize>,
     /// How often the registry was asked since the manager registered anew.
     pub(crate) look_ups: usize,
+    /// How often the stack evicted a handle since then.
+    pub(crate) evictions: usize,
 }
 
 impl World {
@@ -92,8 +95,20 @@ impl World {
         let writes_in_flight = *self.books.writes_in_flight.borrow();
         *self.registered.lock().expect("no holder panics") =
             Registration { client_id: NEW_CLIENT_ID, origin: self.new.origin() };
-        self.executed().look_ups = 0;
+        let mut executed = self.executed();
+        (executed.look_ups, executed.evictions) = (0, 0);
+        drop(executed);
         writes_in_flight
+    }
+
+    /// Counts what a stack tells of its handle.
+    pub(crate) fn observer(&self) -> impl Observer + 'static {
+        let books = Arc::clone(&self.books);
+        move |event: &RecoveryEvent| {
+            if matches!(event, RecoveryEvent::HandleEvicted { .. }) {
+                books.executed.lock().expect("no holder panics").evictions += 1;
+            }
+        }
     }
 
     pub(crate) fn executed(&self) -> MutexGuard<'_, Executed> {

@@ -30,7 +30,7 @@ pub type StreamingHttpStack<RequestBody> = Stack<OriginHandle<RequestBody>, Http
 pub type SendSideHttpStack<RequestBody> =
     Stack<OriginHandle<RequestBody>, SendSideOnly<HttpRules<RequestBody>>, Streamed<Dispatch>>;
 
-/// What [`streams`](HttpRecovery::streams) gives.
+/// What [`streams`](HttpRecovery::streams) gives, before and after it was told what its streams are made of.
 pub type HttpStreamsOverPools<RequestBody> =
     HttpStreams<SendSideHttpStack<RequestBody>, StreamingHttpStack<RequestBody>, HttpRules<RequestBody>>;
 

@@ -10,10 +10,10 @@ use bytes::{Buf, Bytes};
 use futures_util::{Stream, stream::FusedStream};
 use http_body::Body;
 use tower::BoxError;
-use tower_recovery::InvalidSetting;
+use tower_recovery::{InvalidSetting, stream_replacement::Sight};
 
 use super::{
-    SseItem,
+    SseEvent, SseItem,
     error_object::is_error_object,
     parse::{Parsed, Parser},
 };
@@ -32,6 +32,7 @@ pub struct SseDecoder<ResponseBody> {
     // What came last of the body and was not looked at yet.
     input: Bytes,
     parser: Option<Parser>,
+    look: Option<fn(&SseEvent) -> Sight>,
     // Whether what came last has given an event, or is to be answered by a sign of life.
     sign: Sign,
     ended: bool,
@@ -68,7 +69,12 @@ impl<ResponseBody> SseDecoder<ResponseBody> {
 
     /// The frames of this body as they are.
     pub(super) fn raw(body: ResponseBody) -> Self {
-        Self { body, input: Bytes::new(), parser: None, sign: Sign::NotOwed, ended: false }
+        Self { body, input: Bytes::new(), parser: None, look: None, sign: Sign::NotOwed, ended: false }
+    }
+
+    /// Each event is to know what is seen in it.
+    pub(super) fn set_look(&mut self, look: fn(&SseEvent) -> Sight) {
+        self.look = Some(look);
     }
 
     pub(super) fn set_max_event_bytes(&mut self, limit: usize) {
@@ -88,7 +94,10 @@ impl<ResponseBody> SseDecoder<ResponseBody> {
             match parsed {
                 Ok(Some(Parsed::Event(event))) => {
                     self.sign = Sign::Given;
-                    return Some(Ok(SseItem::Event(event)));
+                    return Some(Ok(SseItem::Event(match self.look {
+                        Some(look) => event.seen(look),
+                        None => event,
+                    })));
                 }
                 Ok(Some(Parsed::Foreign(object))) => {
                     self.sign = Sign::Given;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use sse_stream::Sse;
+use tower_recovery::stream_replacement::Sight;
 
 /// One event of an event stream: what came between two blank lines, once its `data` is whole.
 ///
@@ -17,12 +18,14 @@ use sse_stream::Sse;
 /// let event = SseEvent::new("one\ntwo").with_event("delta").with_id("7");
 /// assert_eq!(event.into_bytes(), "event: delta\ndata: one\ndata: two\nid: 7\n\n");
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default)]
 pub struct SseEvent {
     event: Option<String>,
     data: String,
     id: Option<String>,
     retry: Option<u64>,
+    // What the rules of the stream that it came from see in it.
+    sight: Option<Sight>,
 }
 
 impl SseEvent {
@@ -52,6 +55,17 @@ impl SseEvent {
     #[must_use]
     pub fn with_retry(mut self, retry: Duration) -> Self {
         self.retry = Some(retry.as_millis().try_into().unwrap_or(u64::MAX));
+        self
+    }
+
+    /// What the [rules](super::SseRules) of its stream see in it. `None` for one that came from no stream, or from one without rules.
+    #[must_use]
+    pub fn sight(&self) -> Option<Sight> {
+        self.sight
+    }
+
+    pub(super) fn seen(mut self, look: fn(&Self) -> Sight) -> Self {
+        self.sight = Some(look(&self));
         self
     }
 
@@ -89,7 +103,7 @@ impl SseEvent {
     /// Writes it as it stands in a stream, its blank line included, with LF as its line ends. It is not what came byte by byte, but it reads the same.
     #[must_use]
     pub fn into_bytes(self) -> Bytes {
-        let Self { event, data, id, retry } = self;
+        let Self { event, data, id, retry, .. } = self;
         let block = Sse { event, data: Some(data), id, retry };
         block.encode().expect("names and ids were cut at what cannot be written")
     }
@@ -98,7 +112,7 @@ impl SseEvent {
     pub(super) fn from_block(block: Sse) -> Result<Self, Metadata> {
         let Sse { event, data, id, retry } = block;
         let Some(data) = data else { return Err(Metadata { id, retry }) };
-        Ok(Self { event: event.filter(|event| !event.is_empty()), data, id, retry })
+        Ok(Self { event: event.filter(|event| !event.is_empty()), data, id, retry, sight: None })
     }
 
     /// Takes over what earlier blocks without data said, where it does not say it itself.
@@ -108,6 +122,15 @@ impl SseEvent {
         self.retry = self.retry.or(retry);
     }
 }
+
+/// By what is written, whatever anybody sees in it.
+impl PartialEq for SseEvent {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.event, &self.data, &self.id, self.retry) == (&other.event, &other.data, &other.id, other.retry)
+    }
+}
+
+impl Eq for SseEvent {}
 
 /// What a block without data says: it holds for what comes after it.
 #[derive(Debug, Default)]

@@ -7,21 +7,19 @@ use std::{
     vec,
 };
 
-use bytes::BytesMut;
 use futures_util::{Stream, stream};
-use http::{StatusCode, response::Parts};
+use http::response::Parts;
 use pin_project_lite::pin_project;
-use tower::BoxError;
 use tower_recovery::{
-    Failure, Verdict,
-    stream_replacement::{Admitted, Sight, StreamReport, WholeStream},
+    Failure,
+    stream_replacement::{Admitted, StreamReport, WholeStream},
 };
 
-use super::{SseEvent, SseItem, SseRules, SseVerdict, head::is_event_stream};
+use super::{SseEvent, SseItem, reader::Reader};
 
 pin_project! {
-    /// The events of a stream that was admitted, for readers that want events: what the other side says no with is an error, by the name of [`SseVerdict`], and so is an
-    /// answer that is no event stream.
+    /// The events of a stream that was admitted, for readers that want events: what the other side says no with is an error, by the name of
+    /// [`SseVerdict`](super::SseVerdict), and so is an answer that is no event stream. What is a no, the [rules](super::SseRules) of the stream have said.
     ///
     /// # Examples
     ///
@@ -30,13 +28,13 @@ pin_project! {
     /// use futures_util::{Stream, StreamExt};
     /// use http::response::Parts;
     /// use tower_recovery::{Failure, stream_replacement::Admitted};
-    /// use tower_recovery_http::sse::{SseEvents, SseItem, SseRules, SseVerdict};
+    /// use tower_recovery_http::sse::{SseEvents, SseItem, SseVerdict};
     ///
     /// async fn words<Items>(answer: Admitted<Parts, Items>) -> Result<String, Failure>
     /// where
     ///     Items: Stream<Item = Result<SseItem, Failure>>,
     /// {
-    ///     let mut events = pin!(SseEvents::of(answer, SseRules::openai_chat()));
+    ///     let mut events = pin!(SseEvents::of(answer));
     ///     let mut words = String::new();
     ///     while let Some(event) = events.next().await {
     ///         words.push_str(event.inspect_err(|failure| eprintln!("{:?}", failure.find::<SseVerdict>()))?.data());
@@ -48,40 +46,36 @@ pin_project! {
     ///
     /// # Errors
     ///
-    /// Those of the stream as they are, and [answered](tower_recovery::Delivery::Answered) [`Failure`]s with an [`SseVerdict`] or a [`NoEventStream`]. After an error it is over.
+    /// Those of the stream as they are, and [answered](tower_recovery::Delivery::Answered) [`Failure`]s with an [`SseVerdict`](super::SseVerdict) or a
+    /// [`NoEventStream`](super::NoEventStream). After an error it is over.
     #[must_use = "streams do nothing unless polled"]
     pub struct SseEvents<Items> {
-        head: Parts,
         report: StreamReport,
-        rules: SseRules,
-        // The beginning of a body that holds no events.
-        raw: BytesMut,
+        reader: Reader,
         // `None` after the end.
         #[pin]
         items: Option<Items>,
     }
 }
 
-/// The other side answered, without a verdict that is known, and without an event stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the answer, with status {status}, is no event stream")]
-#[non_exhaustive]
-pub struct NoEventStream {
-    /// The status of its head.
-    pub status: StatusCode,
-}
-
-/// So much of a body that holds no events is looked at: an error in JSON is short.
-const RAW_LIMIT: usize = 64 << 10;
-
-impl<Items> SseEvents<Items>
-where
-    Items: Stream<Item = Result<SseItem, Failure>>,
-{
-    /// The events of this answer, which say no as these rules have it.
-    pub fn of(answer: Admitted<Parts, Items>, rules: SseRules) -> Self {
+impl<Items> SseEvents<Items> {
+    /// The events of this answer, whose items come as they come.
+    pub fn of(answer: Admitted<Parts, Items>) -> Self
+    where
+        Items: Stream<Item = Result<SseItem, Failure>>,
+    {
         let Admitted { head, items, report, .. } = answer;
-        Self { head, report, rules, raw: BytesMut::new(), items: Some(items) }
+        Self { report, reader: Reader::of(head), items: Some(items) }
+    }
+
+    /// The head of the answer.
+    pub fn head(&self) -> &Parts {
+        self.reader.head()
+    }
+
+    /// What had become of the attempts when the stream was handed out.
+    pub fn report(&self) -> &StreamReport {
+        &self.report
     }
 }
 
@@ -90,22 +84,10 @@ type Wholly = stream::Iter<std::iter::Map<vec::IntoIter<SseItem>, fn(SseItem) ->
 
 impl SseEvents<Wholly> {
     /// The events of this answer, which came whole.
-    pub fn of_whole(answer: WholeStream<Parts, SseItem>, rules: SseRules) -> Self {
+    pub fn of_whole(answer: WholeStream<Parts, SseItem>) -> Self {
         let WholeStream { head, items, report, .. } = answer;
         let items: std::iter::Map<_, fn(_) -> _> = items.into_iter().map(Ok);
-        Self { head, report, rules, raw: BytesMut::new(), items: Some(stream::iter(items)) }
-    }
-}
-
-impl<Items> SseEvents<Items> {
-    /// The head of the answer.
-    pub fn head(&self) -> &Parts {
-        &self.head
-    }
-
-    /// What had become of the attempts when the stream was handed out.
-    pub fn report(&self) -> &StreamReport {
-        &self.report
+        Self { report, reader: Reader::of(head), items: Some(stream::iter(items)) }
     }
 }
 
@@ -117,48 +99,26 @@ where
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let mut this = self.project();
-        let failure = loop {
+        let last = loop {
             let Some(items) = this.items.as_mut().as_pin_mut() else { return Poll::Ready(None) };
             match ready!(items.poll_next(context)) {
-                Some(Ok(SseItem::Event(event))) if this.rules.sight(&event) == Sight::Verdict => {
-                    break answered(SseVerdict::of_any_event(&event));
-                }
-                Some(Ok(SseItem::Event(event))) => return Poll::Ready(Some(Ok(event))),
-                Some(Ok(SseItem::Raw(bytes))) => {
-                    let room = RAW_LIMIT - this.raw.len();
-                    this.raw.extend_from_slice(&bytes[..bytes.len().min(room)]);
-                    if this.raw.len() == RAW_LIMIT {
-                        break not_of_events(this.head, this.raw);
-                    }
-                }
-                Some(Ok(SseItem::KeepAlive | SseItem::Progress)) => {}
-                Some(Err(failure)) => break failure,
-                None if this.raw.is_empty() && is_event_stream(this.head.status, &this.head.headers) => {
-                    this.items.set(None);
-                    return Poll::Ready(None);
-                }
-                None => break not_of_events(this.head, this.raw),
+                Some(Ok(item)) => match this.reader.take(item) {
+                    Some(Ok(event)) => return Poll::Ready(Some(Ok(event))),
+                    Some(Err(failure)) => break Some(failure),
+                    None => {}
+                },
+                Some(Err(failure)) => break Some(failure),
+                None => break this.reader.end(),
             }
         };
         this.items.set(None);
-        Poll::Ready(Some(Err(failure)))
+        Poll::Ready(last.map(Err))
     }
-}
-
-fn not_of_events(head: &Parts, raw: &[u8]) -> Failure {
-    match SseVerdict::of_body(head, raw) {
-        Some(verdict) => answered(verdict),
-        None => answered(NoEventStream { status: head.status }),
-    }
-}
-
-fn answered(error: impl Into<BoxError>) -> Failure {
-    Failure::new(Verdict::answered(), error)
 }
 
 impl<Items> fmt::Debug for SseEvents<Items> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("SseEvents").field("status", &self.head.status).finish_non_exhaustive()
+        formatter.debug_struct("SseEvents").field("status", &self.head().status).finish_non_exhaustive()
     }
 }
 

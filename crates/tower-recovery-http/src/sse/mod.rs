@@ -4,7 +4,7 @@
 //! * [`SseRules`] say of each of them what it means to the
 //!   [replacement of streams](tower_recovery::stream_replacement): for OpenAI's chat and responses, for Anthropic's messages, for your own.
 //! * [`LastEventIdResume`] asks for the rest of a stream that broke, and checks that what comes is that.
-//! * [`SseEvents`] gives a reader events and nothing else, and verdicts for errors.
+//! * [`SseEvents`], and [`SseMarkedEvents`], give a reader events and nothing else, and verdicts for errors.
 //! * [`SseVerdict`] types what the other side says when it says no.
 //!
 //! **When**: for routes that answer with `text/event-stream`. **Not** for anything else that is streamed: a body that is no event stream passes as it is.
@@ -61,8 +61,10 @@ mod event;
 mod events;
 mod head;
 mod item;
+mod marked_events;
 mod parse;
 mod presets;
+mod reader;
 mod resume;
 mod rules;
 mod verdict;
@@ -71,8 +73,10 @@ pub use self::{
     decoder::SseDecoder,
     error::{EventNotUtf8, EventTooLong},
     event::SseEvent,
-    events::{NoEventStream, SseEvents},
+    events::SseEvents,
     item::SseItem,
+    marked_events::SseMarkedEvents,
+    reader::NoEventStream,
     resume::LastEventIdResume,
     rules::SseRules,
     verdict::{SseVerdict, VerdictKind},

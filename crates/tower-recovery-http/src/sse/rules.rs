@@ -127,11 +127,6 @@ impl SseRules {
         Ok(self)
     }
 
-    /// What an event says.
-    pub(super) fn sight(&self, event: &SseEvent) -> Sight {
-        (self.look)(event)
-    }
-
     /// Who says what an error of the body proves. By default, a classifier without rules of the user's.
     #[must_use]
     pub fn classified_by(mut self, classifier: HttpClassifier) -> Self {
@@ -158,12 +153,13 @@ where
         self.is_raw = !is_event_stream(head.status, &head.headers);
         let mut items = if self.is_raw { SseDecoder::raw(body) } else { SseDecoder::new(body) };
         items.set_max_event_bytes(self.max_event_bytes);
+        items.set_look(self.look);
         (head, items)
     }
 
     fn look(&mut self, item: &SseItem) -> Sight {
         match item {
-            SseItem::Event(event) => self.sight(event),
+            SseItem::Event(event) => event.sight().unwrap_or_else(|| (self.look)(event)),
             SseItem::KeepAlive => Sight::KeepAlive,
             SseItem::Progress => Sight::Progress,
             SseItem::Raw(_) if self.is_raw => Sight::Content,

@@ -59,7 +59,7 @@ impl RecoveryEvent {
                 debug!(%route, %method, attempt, "A probe is not needed any more.");
             }
             Self::RecoveryOriginalPreserved { route, method, attempt, reason } => {
-                info!(%route, %method, attempt, ?reason, "A silent stream is left alone.");
+                info!(%route, %method, attempt, %reason, "A silent stream is left alone.");
             }
             Self::RecoveryGraceStarted { route, method, attempt } => {
                 info!(%route, %method, attempt, "A silent stream is waited for a last time.");
@@ -78,7 +78,7 @@ impl RecoveryEvent {
                 pause,
                 duplicate_server_work_possible,
             } => {
-                warn!(%route, %method, attempt, ?basis, ?pause, duplicate_server_work_possible, "Replacing a stream.");
+                warn!(%route, %method, attempt, %basis, ?pause, duplicate_server_work_possible, "Replacing a stream.");
             }
         }
     }

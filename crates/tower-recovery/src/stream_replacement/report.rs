@@ -1,5 +1,7 @@
 //! The account of the attempts of one stream.
 
+use std::fmt;
+
 /// What became of the attempts of one stream: how many there were, and what was received and thrown away. Who is billed by what a server sends finds here
 /// what the result does not show.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,7 +23,7 @@ pub struct DiscardedAttempt {
     pub basis: ReplacementBasis,
     /// How many items of content it had given. With [`Resumed`](super::Resumed) they were handed out all the same.
     pub items: u64,
-    /// How many bytes they held, as the [rules](super::StreamRules::bytes) count them.
+    /// How many bytes they held, as the [rules](super::StreamRules::bytes) count them: of events that are their texts, and not what they took on the wire.
     pub bytes: u64,
 }
 
@@ -34,4 +36,13 @@ pub enum ReplacementBasis {
     RetryableTransportFailure,
     /// It was silent, its route answered a health probe, and nothing came through the grace after that.
     HealthySideCallAndNoActivityThroughGrace,
+}
+
+impl fmt::Display for ReplacementBasis {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::RetryableTransportFailure => "retryable transport failure",
+            Self::HealthySideCallAndNoActivityThroughGrace => "healthy side call, and no activity through the grace",
+        })
+    }
 }

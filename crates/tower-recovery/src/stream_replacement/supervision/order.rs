@@ -1,5 +1,7 @@
 //! What the decisions about a stream are told, and what they order.
 
+use std::fmt;
+
 use crate::stream_replacement::{ReplacementBasis, StreamEnd};
 #[cfg(doc)]
 use crate::{StreamMode, stream_replacement::supervision::Supervision};
@@ -49,6 +51,15 @@ pub enum PreservedBecause {
     Mode,
     /// There is no probe that could say whether the route works.
     NoProbe,
+}
+
+impl fmt::Display for PreservedBecause {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Mode => "the policy preserves it",
+            Self::NoProbe => "there is no probe",
+        })
+    }
 }
 
 /// Why a stream that ended is not replaced.
