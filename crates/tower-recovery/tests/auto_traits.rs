@@ -11,16 +11,23 @@ use tower_layer::Identity as NoLayer;
 use tower_recovery::{
     Access, Acquire, Addressed, AttemptTimedOut, AttemptTimeoutLayer, CallTiming, CallTimingBuilder, ClassifyLayer,
     DeadlineExceeded, Delivery, Dispatch, Failure, Generation, HandleCache, HandleCacheBuilder, Held, Identity,
-    InvalidSetting, Lease, LinearBackoff, NamedRules, NotReady, ReadMethods, ReadOnlyRetryLayer, Recovery, Renewal,
-    ReresolveLayer, ResolveError, Resolved, RoutePolicy, RoutePolicyBuilder, StreamMode, StreamPolicy,
-    StreamPolicyBuilder, Verdict,
+    InvalidSetting, Lease, LeasedStreamLayer, LinearBackoff, NamedRules, NotReady, ReadMethods, ReadOnlyRetryLayer,
+    Recovery, Renewal, ReresolveLayer, ResolveError, Resolved, RoutePolicy, RoutePolicyBuilder, SendSideOnly,
+    StreamMode, StreamPolicy, StreamPolicyBuilder, StreamReplacementLayer, Verdict,
     attempt_timeout::{AttemptTimeout, AttemptTimeoutFuture},
     classify::{ClassifyFuture, ClassifyService},
     dispatch::DispatchFuture,
+    leased_stream::{LeasedStream, LeasedStreamFuture, LeasedStreams},
     read_only_retry::{ReadOnlyRetry, ReadOnlyRetryFuture},
     reresolve::{Reresolve, ReresolveFuture},
+    stream_replacement::{
+        Admitted, AdmittedFuture, AdmittedStream, DiscardedAttempt, Health, ItemRules, Marked, MarkedFuture,
+        MarkedItem, MarkedStream, PreservedBecause, ProbeRequest, ReplacementBasis, Restart, Restarted, ResumeRefused,
+        Resumed, Sight, StreamBroken, StreamEnd, StreamReplacement, StreamReport, UntilFirstItem, Whole, WholeFuture,
+        WholeStream, WholeTooLong,
+    },
 };
-use tower_recovery_test::ScriptedService;
+use tower_recovery_test::{ScriptedService, ScriptedStream};
 
 use self::support::{Call, Protocol, Reply, rules};
 
@@ -87,6 +94,54 @@ fn every_future_crosses_threads() {
     sendable::<ReadOnlyRetryFuture<Middle, NamedRules<Call>, Call>>();
     shareable::<Acquire<Handle>>();
     movable::<Acquire<Handle>>();
+}
+
+/// Items that cannot cross to another thread by reference.
+type Streams = ScriptedStream<OnlySend>;
+type Streaming = ScriptedService<Call, Streams>;
+
+#[test]
+fn what_is_said_of_streams_crosses_threads() {
+    shareable::<(Health, ProbeRequest, Sight, ReplacementBasis, PreservedBecause, StreamEnd)>();
+    shareable::<(StreamReport, DiscardedAttempt, Restart, Whole, UntilFirstItem, Marked, Resumed<Restart>)>();
+    shareable::<(ItemRules<OnlySend>, SendSideOnly<NamedRules<OnlySend>>)>();
+    sendable::<(WholeStream<OnlySend, OnlySend>, Admitted<OnlySend, OnlySend>)>();
+    sendable::<(Restarted<OnlySend>, MarkedItem<OnlySend, OnlySend>)>();
+    cloneable::<(Restart, Whole, UntilFirstItem, Marked, Resumed<Restart>, ItemRules<OnlySend>, StreamReport)>();
+    error::<StreamBroken>();
+    error::<WholeTooLong>();
+    error::<ResumeRefused>();
+}
+
+#[test]
+fn the_layers_of_streams_and_their_services_cross_threads() {
+    fn both<Admission: Send + Sync + Clone + 'static>() {
+        type Layer<Admission> = StreamReplacementLayer<NamedRules<Call>, ItemRules<OnlySend>, Admission>;
+        type Layered<Admission> = StreamReplacement<Streaming, NamedRules<Call>, ItemRules<OnlySend>, Admission>;
+        shareable::<(Layer<Admission>, Layered<Admission>)>();
+        cloneable::<(Layer<Admission>, Layered<Admission>)>();
+    }
+    both::<Whole>();
+    both::<UntilFirstItem>();
+    both::<Marked>();
+    both::<Resumed<Restart>>();
+    shareable::<(LeasedStreamLayer<Protocol>, LeasedStreams<Dispatch, Protocol>)>();
+    cloneable::<(LeasedStreamLayer<Protocol>, LeasedStreams<Dispatch, Protocol>)>();
+}
+
+#[test]
+fn the_futures_and_the_streams_of_streams_cross_threads() {
+    type Rules = NamedRules<Call>;
+    type Items = ItemRules<OnlySend>;
+    sendable::<WholeFuture<Streaming, Rules, Items, Call>>();
+    sendable::<AdmittedFuture<Streaming, Rules, Items, Restart, Call>>();
+    sendable::<AdmittedStream<Streaming, Rules, Items, Restart, Call>>();
+    sendable::<MarkedFuture<Streaming, Rules, Items, Call>>();
+    sendable::<MarkedStream<Streaming, Rules, Items, Call>>();
+    sendable::<LeasedStreamFuture<DispatchFuture<Streaming, Call>, Protocol>>();
+    sendable::<LeasedStream<Streams, Protocol>>();
+    // Where a reader moves it about once it has begun.
+    movable::<LeasedStream<Streams, Protocol>>();
 }
 
 #[test]

@@ -125,6 +125,10 @@ where
                     this.items.push(item);
                 }
                 Some(Err(failure)) => {
+                    // An attempt without a head leaves what an earlier one gave, which is nobody's.
+                    if this.supervisor.call().received() == 0 {
+                        this.items.clear();
+                    }
                     if let Some(broken) = failure.find::<StreamBroken>() {
                         broken.keep_partial(std::mem::take(this.items));
                     }

@@ -92,6 +92,11 @@ where
         self.streams.bytes(item)
     }
 
+    /// How many items the current attempt has given.
+    pub(in crate::stream_replacement) fn received(&self) -> u64 {
+        self.account.received().0
+    }
+
     pub(in crate::stream_replacement) fn report(&self) -> StreamReport {
         self.account.report(self.machine.attempt())
     }

@@ -109,7 +109,10 @@ where
         let this = self.project();
         let call = this.call.as_mut().expect("a call is not given up after it has moved on");
         let mut failure = Failure::new(Verdict::answered().permanent(), error);
-        call.attempt_failed(failure.delivery(), event::text(failure.cause().unwrap_or(&failure)));
+        // With its last part it was complete, and was said to be; and of what nobody watches nothing is said.
+        if call.machine.is_watched() && !matches!(call.stage, Stage::Over) {
+            call.attempt_failed(failure.delivery(), event::text(failure.cause().unwrap_or(&failure)));
+        }
         call.close(this.attempt);
         failure.set_attempts(call.report().attempts);
         failure
