@@ -40,8 +40,10 @@ enum Fault {
     CloseBeforeTheHead,
 }
 
+type IsMet = fn(&Failure) -> bool;
+
 /// Each of them, with what the client has met then.
-const FAULTS: [(Fault, fn(&Failure) -> bool); 6] = [
+const FAULTS: [(Fault, IsMet); 6] = [
     (Fault::Garbage, |failure| hyper_error(failure).is_parse()),
     (Fault::HalfAHead, |failure| hyper_error(failure).is_incomplete_message()),
     (Fault::HalfAChunk, |failure| {
@@ -238,17 +240,22 @@ async fn meet(stream: &mut TcpStream, fault: Fault) {
     }
 }
 
+/// To its end, or it would be reset when the connection is closed.
 async fn read_request(stream: &mut TcpStream) {
+    const HEAD_ENDS: &[u8] = b"\r\n\r\n";
     let mut read = Vec::new();
-    while !read.ends_with(b"\r\n\r\n{}") && !(read.len() > 8 << 20) {
+    let mut length = None;
+    while length.is_none_or(|length| read.len() < length) {
         assert_ne!(stream.read_buf(&mut read).await.expect("the client is there"), 0, "the request is cut off");
+        let head = read.windows(HEAD_ENDS.len()).position(|window| window == HEAD_ENDS);
+        length = length.or_else(|| head.map(|end| end + HEAD_ENDS.len() + content_length(&read[..end])));
     }
-    // The large one is read to its end, or it would be reset.
-    if !read.ends_with(b"{}") {
-        while read.len() < 32 << 20 {
-            stream.read_buf(&mut read).await.expect("the client is there");
-        }
-    }
+}
+
+fn content_length(head: &[u8]) -> usize {
+    let head = String::from_utf8_lossy(head);
+    let value = head.lines().find_map(|line| line.strip_prefix("content-length: ")).expect("the length is known");
+    value.parse().expect("it is a number")
 }
 
 async fn send(stream: &mut TcpStream, text: &str) {
