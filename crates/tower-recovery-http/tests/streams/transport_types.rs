@@ -146,7 +146,7 @@ async fn a_stream_whose_server_restarts_is_replaced_once_that_serves_again() {
         let model = Model::streaming(wire, [saying(["one"]).then(StreamEnding::Silence), complete(["1"])]).await;
         let proposed = |event: &RecoveryEvent| matches!(event, RecoveryEvent::RecoveryReplacementProposed { .. });
         let (whole, ()) = tokio::join!(model.whole(replacing(2)), async {
-            bounded(model.server.streamed_answer(1)).await.wait_until_sends(1).await;
+            bounded(async { model.server.streamed_answer(1).await.wait_until_sends(1).await }).await;
             model.server.refuse().await;
             // The first replacement has met the refusal.
             bounded(model.events.wait_for_number(2, proposed)).await;
@@ -184,7 +184,7 @@ async fn a_replacement_for_which_there_is_no_permit_below_ends_the_stream_and_sa
         let model = Model::streaming(wire, [saying(["one"]).then(StreamEnding::Silence), complete(["1"])]).await;
         let chat = model.chat_through(model.door().budget(NoPermits), replacing(5)).whole(1 << 20);
         let (outcome, ()) = tokio::join!(bounded(chat.oneshot(question())), async {
-            bounded(model.server.streamed_answer(1)).await.wait_until_sends(1).await;
+            bounded(async { model.server.streamed_answer(1).await.wait_until_sends(1).await }).await;
             model.server.refuse().await;
         });
         let failure = outcome.unwrap_err();
