@@ -48,6 +48,26 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! A stream that is replaced, read by whoever reads reqwest's responses and knows nothing of it:
+//!
+//! ```
+//! use reqwest::{Request, Response};
+//! use tower::{Service, ServiceExt};
+//! use tower_recovery::Failure;
+//! use tower_recovery_http::{
+//!     reqwest::{ReqwestStreams, into_response},
+//!     sse::SseRules,
+//!     streams::WholeBody,
+//! };
+//!
+//! // `Recovery::http(…).reqwest_streams(policy, |client| client)` makes such a route.
+//! fn chat(model: ReqwestStreams) -> impl Service<Request, Response = Response, Error = Failure> {
+//!     let whole = model.sse(SseRules::openai_chat()).whole(1 << 20);
+//!     whole.map_response(WholeBody::of_whole).map_response(into_response)
+//! }
+//! # let _ = chat;
+//! ```
 
 use ::reqwest as library;
 use tower::BoxError;

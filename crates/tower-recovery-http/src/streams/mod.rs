@@ -59,9 +59,9 @@
 //! use http::Request;
 //! use http_body_util::{BodyExt, Full};
 //! use tower::{Service, ServiceExt};
-//! use tower_recovery_http::{HttpStreams, streams::AdmittedBody};
+//! use tower_recovery_http::{HttpRules, HttpStreams, streams::AdmittedBody};
 //!
-//! # async fn download<Api>(files: HttpStreams<Api, Api, Full<Bytes>>) -> Result<Bytes, tower::BoxError>
+//! # async fn download<Api>(files: HttpStreams<Api, Api, HttpRules<Full<Bytes>>>) -> Result<Bytes, tower::BoxError>
 //! # where
 //! #     Api: Service<Request<Full<Bytes>>, Response = http::Response<Full<Bytes>>> + Clone,
 //! #     Api::Error: Into<tower::BoxError>,

@@ -60,8 +60,8 @@ async fn b72_what_an_abandoned_attempt_still_sends_is_not_handed_out() {
         });
         let (whole, ()) = tokio::join!(bounded(chat.whole(1 << 20).oneshot(question())), async {
             // Whatever becomes of the first one, it is over before the second one begins to speak.
-            bounded(model.server.streamed_answer(2)).await.wait_until_head_sent().await;
-            bounded(model.server.streamed_answer(1)).await.wait_until_ended().await;
+            bounded(async { model.server.streamed_answer(2).await.wait_until_head_sent().await }).await;
+            bounded(async { model.server.streamed_answer(1).await.wait_until_ended().await }).await;
             second.open();
         });
         assert_eq!((texts(&whole.unwrap().items), model.calls()), (vec!["1".into(), "[DONE]".into()], 2), "{wire:?}");

@@ -5,6 +5,7 @@
 
 mod bills;
 mod broken;
+mod faults;
 mod late;
 mod left;
 mod origin;

@@ -21,7 +21,7 @@ async fn dropping(wire: Wire, drops: usize) -> Model {
 }
 
 fn in_mode(mode: StreamMode) -> StreamPolicy {
-    StreamPolicy::builder(mode).max_replacements(10).build().unwrap()
+    StreamPolicy::builder(mode).max_replacements(10).build().expect("in bounds")
 }
 
 #[tokio::test]

@@ -37,7 +37,7 @@ async fn b77_pings_put_the_silence_off_and_are_never_content() {
             let (whole, ()) = tokio::join!(whole(&model, 1), async {
                 let answer = bounded(model.server.streamed_answer(1)).await;
                 // One word and then pings. Less than the larger ceiling, as long as the pings come in time.
-                answer.wait_until_sends(1 + 5).await;
+                bounded(answer.wait_until_sends(1 + 5)).await;
                 enough.open();
             });
             assert!(began.elapsed() >= IDLE * 5 / 2);

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use tower_recovery::{
-    RecoveryEvent, StreamPolicy,
+    RecoveryEvent, StreamMode, StreamPolicy,
     stream_replacement::{ReplacementBasis, StreamEnd},
 };
-use tower_recovery_test::faulty::{StreamEnding, StreamScript};
+use tower_recovery_test::faulty::{Act, FaultyServerBuilder, RequestContext, StreamEnding, StreamScript};
 
-use super::support::{GRACE, IDLE, Model, Wire, bounded, broken, complete, saying, texts, watching};
+use super::support::{CHAT, GRACE, IDLE, Model, Wire, bounded, broken, complete, events_head, saying, texts, watching};
 
 fn silence_after_two() -> StreamScript {
     saying(["one", "two"]).then(StreamEnding::Silence)
@@ -55,6 +55,29 @@ fn at_most(policy: StreamPolicy) -> Duration {
     let probes = policy.probe_timeout() * (1 + policy.max_replacements());
     let pauses: Duration = (1..=policy.max_replacements()).map(|attempt| policy.replacement_pause(attempt, 0.0)).sum();
     (policy.idle() + policy.recovery_grace()) * (1 + policy.max_replacements()) + probes + pauses
+}
+
+#[tokio::test]
+async fn b75_a_silent_stream_whose_route_answers_no_probe_ends_after_three_of_them_and_is_not_replaced() {
+    let tenth = Duration::from_millis(100);
+    let policy =
+        StreamPolicy::builder(StreamMode::RetryOnHealthyProbe).idle(IDLE).probe_interval(tenth).build().unwrap();
+    for wire in Wire::all() {
+        let script = |request: &RequestContext| if request.path == CHAT { Act::Stream } else { Act::Answer };
+        let unhealthy = |request: &http::Request<bytes::Bytes>| match request.uri().path() {
+            CHAT => events_head(),
+            _ => http::Response::builder().status(503).body(bytes::Bytes::new()).expect("a response"),
+        };
+        let configured =
+            |server: FaultyServerBuilder| server.application(unhealthy).script(script).streams(silence_after_two());
+        let model = Model::start(wire, configured).await;
+        let began = Instant::now();
+        let failure = model.whole(policy).await.unwrap_err();
+        assert_eq!((broken(&failure).reason, failure.is_exhausted()), (StreamEnd::Unreachable, false));
+        // The second probe comes an interval after the first, and the third two intervals after that.
+        assert!(began.elapsed() >= IDLE + tenth * 3);
+        assert_eq!((model.calls(), model.probes()), (1, 3));
+    }
 }
 
 #[tokio::test]

@@ -6,11 +6,7 @@ use std::{error::Error, io, time::Duration};
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpListener, TcpStream},
-    task::JoinSet,
-};
+use tokio::net::TcpListener;
 use tower::ServiceExt;
 use tower_recovery::{
     AttemptTimedOut, Delivery, Failure, GiveUp, RecoveryEvent, RetryBudget, StreamPolicy, sources,
@@ -21,27 +17,15 @@ use tower_recovery_test::{
     faulty::{StreamEnding, StreamScript},
 };
 
-use super::support::{CHAT, Model, Whole, Wire, bounded, broken, complete, question, replacing, saying, texts};
+use super::{
+    faults::{Fault, serve},
+    support::{CHAT, Model, Whole, Wire, bounded, broken, complete, question, replacing, saying, texts},
+};
 
-/// What happens to the first connection of a server whose other connections are served.
-#[derive(Clone, Copy, Debug)]
-enum Fault {
-    /// What comes is not HTTP.
-    Garbage,
-    /// The head ends in the middle.
-    HalfAHead,
-    /// The body ends in the middle of a chunk.
-    HalfAChunk,
-    /// The connection is reset in the middle of the body.
-    ResetInTheBody,
-    /// The connection is reset while the request is being written.
-    ResetInTheRequest,
-    /// The connection is closed before the head.
-    CloseBeforeTheHead,
-}
+type IsMet = fn(&Failure) -> bool;
 
 /// Each of them, with what the client has met then.
-const FAULTS: [(Fault, fn(&Failure) -> bool); 6] = [
+const FAULTS: [(Fault, IsMet); 6] = [
     (Fault::Garbage, |failure| hyper_error(failure).is_parse()),
     (Fault::HalfAHead, |failure| hyper_error(failure).is_incomplete_message()),
     (Fault::HalfAChunk, |failure| {
@@ -144,7 +128,7 @@ async fn a_stream_whose_server_restarts_is_replaced_once_that_serves_again() {
         let model = Model::streaming(wire, [saying(["one"]).then(StreamEnding::Silence), complete(["1"])]).await;
         let proposed = |event: &RecoveryEvent| matches!(event, RecoveryEvent::RecoveryReplacementProposed { .. });
         let (whole, ()) = tokio::join!(model.whole(replacing(2)), async {
-            bounded(model.server.streamed_answer(1)).await.wait_until_sends(1).await;
+            bounded(async { model.server.streamed_answer(1).await.wait_until_sends(1).await }).await;
             model.server.refuse().await;
             // The first replacement has met the refusal.
             bounded(model.events.wait_for_number(2, proposed)).await;
@@ -182,7 +166,7 @@ async fn a_replacement_for_which_there_is_no_permit_below_ends_the_stream_and_sa
         let model = Model::streaming(wire, [saying(["one"]).then(StreamEnding::Silence), complete(["1"])]).await;
         let chat = model.chat_through(model.door().budget(NoPermits), replacing(5)).whole(1 << 20);
         let (outcome, ()) = tokio::join!(bounded(chat.oneshot(question())), async {
-            bounded(model.server.streamed_answer(1)).await.wait_until_sends(1).await;
+            bounded(async { model.server.streamed_answer(1).await.wait_until_sends(1).await }).await;
             model.server.refuse().await;
         });
         let failure = outcome.unwrap_err();
@@ -202,59 +186,4 @@ async fn chat_through(fault: Fault, policy: StreamPolicy) -> Whole {
     let body = if matches!(fault, Fault::ResetInTheRequest) { vec![b' '; 32 << 20] } else { b"{}".to_vec() };
     let request = Request::post(CHAT).body(Full::<Bytes>::from(body)).expect("a request");
     bounded(model.chat(policy).whole(1 << 20).oneshot(request)).await
-}
-
-fn serve(listener: TcpListener, fault: Fault) -> JoinSet<()> {
-    let mut serving = JoinSet::new();
-    serving.spawn(async move {
-        let (mut first, _) = listener.accept().await.expect("it listens");
-        meet(&mut first, fault).await;
-        drop(first);
-        let (mut second, _) = listener.accept().await.expect("it listens");
-        read_request(&mut second).await;
-        send(&mut second, &format!("{HEAD}9\r\ndata: 1\n\n\r\ne\r\ndata: [DONE]\n\n\r\n0\r\n\r\n")).await;
-        std::future::pending().await
-    });
-    serving
-}
-
-const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
-
-async fn meet(stream: &mut TcpStream, fault: Fault) {
-    if matches!(fault, Fault::ResetInTheRequest) {
-        stream.read_u8().await.expect("a request comes");
-        return reset(stream);
-    }
-    read_request(stream).await;
-    match fault {
-        Fault::Garbage => send(stream, "SSH-2.0-OpenSSH_9.9\r\n").await,
-        Fault::HalfAHead => send(stream, &HEAD[..40]).await,
-        Fault::HalfAChunk => send(stream, &format!("{HEAD}b\r\ndata: one")).await,
-        Fault::ResetInTheBody => {
-            send(stream, &format!("{HEAD}b\r\ndata: one\n\n\r\n")).await;
-            reset(stream);
-        }
-        Fault::ResetInTheRequest | Fault::CloseBeforeTheHead => {}
-    }
-}
-
-async fn read_request(stream: &mut TcpStream) {
-    let mut read = Vec::new();
-    while !read.ends_with(b"\r\n\r\n{}") && !(read.len() > 8 << 20) {
-        assert_ne!(stream.read_buf(&mut read).await.expect("the client is there"), 0, "the request is cut off");
-    }
-    // The large one is read to its end, or it would be reset.
-    if !read.ends_with(b"{}") {
-        while read.len() < 32 << 20 {
-            stream.read_buf(&mut read).await.expect("the client is there");
-        }
-    }
-}
-
-async fn send(stream: &mut TcpStream, text: &str) {
-    stream.write_all(text.as_bytes()).await.expect("the client is there");
-}
-
-fn reset(stream: &TcpStream) {
-    socket2::SockRef::from(stream).set_linger(Some(Duration::ZERO)).expect("a socket can be reset");
 }
