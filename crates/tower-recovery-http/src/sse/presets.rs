@@ -1,5 +1,7 @@
 //! What the events of well-known streams say.
 
+use memchr::memmem;
+use serde_json::Value;
 use tower_recovery::stream_replacement::Sight;
 
 use super::{
@@ -19,8 +21,29 @@ pub(super) fn openai_chat(event: &SseEvent) -> Sight {
         Some("error") => Sight::Verdict,
         _ if event.data().trim_ascii() == "[DONE]" => Sight::Terminal,
         _ if is_error_object(event.data().as_bytes()) => Sight::Verdict,
+        _ if gives_a_role_alone(event.data().as_bytes()) => Sight::Preamble,
         _ => Sight::Content,
     }
+}
+
+/// A chunk that says who speaks, and nothing yet: the first one of a chat. Only what has a role in it is read.
+fn gives_a_role_alone(chunk: &[u8]) -> bool {
+    let says_something = |(name, value): (&String, &Value)| match value {
+        _ if name == "role" => false,
+        Value::Null => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(values) => !values.is_empty(),
+        _ => true,
+    };
+    if memmem::find(chunk, b"\"role\"").is_none() {
+        return false;
+    }
+    let chunk: Value = serde_json::from_slice(chunk).unwrap_or_default();
+    let Some(choices) = chunk["choices"].as_array().filter(|choices| !choices.is_empty()) else { return false };
+    choices.iter().all(|choice| {
+        let delta = choice["delta"].as_object();
+        choice["finish_reason"].is_null() && delta.is_some_and(|delta| !delta.iter().any(says_something))
+    })
 }
 
 /// Events with a type each (async-openai 0.43, `types/responses/stream.rs`; OpenAI's reference, "Responses streaming events").
@@ -29,6 +52,12 @@ pub(super) fn openai_responses(event: &SseEvent) -> Sight {
         "response.completed" | "response.incomplete" => Some(Sight::Terminal),
         "response.failed" | "error" => Some(Sight::Verdict),
         "keepalive" => Some(Sight::KeepAlive),
+        "response.created"
+        | "response.queued"
+        | "response.in_progress"
+        | "response.output_item.added"
+        | "response.content_part.added"
+        | "response.reasoning_summary_part.added" => Some(Sight::Preamble),
         _ => None,
     })
 }
@@ -39,6 +68,7 @@ pub(super) fn anthropic(event: &SseEvent) -> Sight {
         "message_stop" => Some(Sight::Terminal),
         "error" => Some(Sight::Verdict),
         "ping" => Some(Sight::KeepAlive),
+        "message_start" | "content_block_start" => Some(Sight::Preamble),
         _ => None,
     })
 }
@@ -72,6 +102,13 @@ mod tests {
     fn a_chat_ends_with_done_and_fails_with_an_error_object() {
         for (name, data, expected) in [
             ("", r#"{"choices":[{"delta":{"content":"Hi"}}]}"#, Sight::Content),
+            ("", r#"{"choices":[{"delta":{"role":"assistant","content":"","refusal":null}}]}"#, Sight::Preamble),
+            ("", r#"{"choices":[{"delta":{"role":"assistant"},"finish_reason":null}]}"#, Sight::Preamble),
+            ("", r#"{"choices":[{"delta":{"role":"assistant","content":"Hi"}}]}"#, Sight::Content),
+            ("", r#"{"choices":[{"delta":{"role":"assistant","tool_calls":[{"index":0}]}}]}"#, Sight::Content),
+            ("", r#"{"choices":[{"delta":{"role":"assistant"},"finish_reason":"stop"}]}"#, Sight::Content),
+            ("", r#"{"choices":[{"delta":{"role":"a"}},{"delta":{"content":"Hi"}}]}"#, Sight::Content),
+            ("", r#"{"choices":[],"usage":{"role":1}}"#, Sight::Content),
             ("", r#"{"choices":[{"delta":{"content":"[DONE]"}}]}"#, Sight::Content),
             ("", r#"{"choices":[{"delta":{"content":"{\"error\": 1}"}}],"error":null}"#, Sight::Content),
             ("", "[DONE]", Sight::Terminal),
@@ -90,7 +127,8 @@ mod tests {
     fn a_response_ends_and_fails_by_its_events() {
         let failed = r#"{"type":"response.failed","response":{"error":{"code":"server_error","message":""}}}"#;
         for (name, data, expected) in [
-            ("response.created", r#"{"type":"response.created","response":{"error":null}}"#, Sight::Content),
+            ("response.created", r#"{"type":"response.created","response":{"error":null}}"#, Sight::Preamble),
+            ("", r#"{"type":"response.output_item.added"}"#, Sight::Preamble),
             ("response.output_text.delta", r#"{"type":"error","delta":"x"}"#, Sight::Content),
             ("response.completed", "{}", Sight::Terminal),
             ("response.incomplete", "{}", Sight::Terminal),
@@ -114,7 +152,8 @@ mod tests {
     fn a_message_ends_and_fails_by_its_events_and_a_ping_is_a_ping() {
         let overloaded = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
         for (name, data, expected) in [
-            ("message_start", r#"{"type":"message_start","message":{"type":"message"}}"#, Sight::Content),
+            ("message_start", r#"{"type":"message_start","message":{"type":"message"}}"#, Sight::Preamble),
+            ("", r#"{"type":"content_block_start","content_block":{"type":"text","text":""}}"#, Sight::Preamble),
             (
                 "content_block_delta",
                 r#"{"type":"content_block_delta","delta":{"text":"message_stop"}}"#,

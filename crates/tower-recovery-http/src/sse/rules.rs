@@ -81,7 +81,8 @@ impl SseRules {
     }
 
     /// OpenAI's chat completions, and everybody's who is compatible with them: `[DONE]` is terminal; a verdict is an event called `error`, and a JSON
-    /// object with an `error` at its top, which is what OpenAI's own clients raise. An event called `keepalive` is that.
+    /// object with an `error` at its top, which is what OpenAI's own clients raise. An event called `keepalive` is that. A chunk that says who speaks and nothing
+    /// else is a [`Preamble`](Sight::Preamble).
     ///
     /// (Sources: async-openai 0.43, `client.rs`; openai-python, `_streaming.py`.)
     #[must_use]
@@ -89,7 +90,8 @@ impl SseRules {
         Self::new(presets::openai_chat)
     }
 
-    /// OpenAI's Responses API: `response.completed` and `response.incomplete` are terminal, `response.failed` and `error` verdicts, `keepalive` is that. Events
+    /// OpenAI's Responses API: `response.completed` and `response.incomplete` are terminal, `response.failed` and `error` verdicts, `keepalive` is that;
+    /// what is created, queued, in progress or added is a [`Preamble`](Sight::Preamble). Events
     /// without a name go by the `type` in their data, and are verdicts too if they have an `error` instead of a type.
     ///
     /// (Sources: async-openai 0.43, `types/responses/stream.rs`;
@@ -99,7 +101,8 @@ impl SseRules {
         Self::new(presets::openai_responses)
     }
 
-    /// Anthropic's Messages API: `message_stop` is terminal, `error` a verdict, `ping` a keep-alive. Events without a name go by the `type` in their data, and
+    /// Anthropic's Messages API: `message_stop` is terminal, `error` a verdict, `ping` a keep-alive, `message_start` and
+    /// `content_block_start` a [`Preamble`](Sight::Preamble). Events without a name go by the `type` in their data, and
     /// are verdicts too if they have an `error` instead of a type.
     ///
     /// (Source: <https://docs.claude.com/en/docs/build-with-claude/streaming>.)

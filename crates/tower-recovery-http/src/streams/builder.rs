@@ -75,7 +75,7 @@ impl<Api, Prober, Rules, Streams> HttpStreams<Api, Prober, Rules, Streams> {
     }
 
     /// Asks by this request, on the same handles, whether the route of a silent stream works. Healthy is a success whose body is whole; for
-    /// more, see [`HttpProbe`]. Without a probe a silent stream is never replaced.
+    /// more, see [`HttpProbe`]. Without a probe a silent stream is never replaced, and ends after the policy's `keep_alive_idle` without content.
     pub fn probe<Request, ProbeBody>(self, request: impl Fn() -> Request + Clone + Send + 'static) -> Self
     where
         Prober: Service<Request, Response = Response<ProbeBody>> + Clone + Send + 'static,

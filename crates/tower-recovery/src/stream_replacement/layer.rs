@@ -41,7 +41,8 @@ impl<Rules, Streams, Admission> StreamReplacementLayer<Rules, Streams, Admission
     /// A layer that does what this policy says, knows requests by `rules` and streams by `streams`, and hands out by `admission`: [`Whole`](super::Whole),
     /// [`UntilFirstItem`](super::UntilFirstItem), [`Marked`](super::Marked) or [`Resumed`](super::Resumed).
     ///
-    /// Without a [probe](Self::health_probe) a silent stream is left alone, and said to be.
+    /// Without a [probe](Self::health_probe) a silent stream is never replaced: it ends after the policy's [`keep_alive_idle`](StreamPolicy::keep_alive_idle) without content, or is left
+    /// alone for ever in the mode `preserve`.
     pub fn new(policy: StreamPolicy, rules: Rules, streams: Streams, admission: Admission) -> Self {
         let policy = Policy {
             stream: policy,

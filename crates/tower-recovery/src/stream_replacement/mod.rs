@@ -24,6 +24,7 @@
 //! |---|---|---|---|
 //! | the transport failed without a verdict, or the stream ended [incomplete](StreamRules::is_complete) | replaced after 5 s × attempt, less up to half, the grace at the most | [`StreamBroken`] | as it comes |
 //! | no bytes for `idle`, or nothing but keep-alives for `keep_alive_idle` | probed; replaced if healthy and nothing comes through the grace | probed and waited for | nothing |
+//! | the same, and there is no probe | left alone until `keep_alive_idle` without content, then [`StreamBroken`] | left alone | nothing |
 //! | three probes in a row without an answer | [`StreamBroken`] | [`StreamBroken`] | nothing |
 //! | a verdict: an answer that [is one](StreamRules::is_verdict), an [item](Sight::Verdict) that is one | as it comes | as it comes | as it comes |
 //! | a failure that is permanent, answered, not recognised, or for which a layer below has spent its budget or its deadline | as it comes | as it comes | as it comes |

@@ -59,6 +59,9 @@ pub enum Sight {
     KeepAlive,
     /// Work goes on, but there is nothing to hand out yet: a part of an event.
     Progress,
+    /// What a stream begins with before it has anything to say: a role, an id. It belongs to the result, and commits to none: until the first
+    /// [`Content`](Self::Content) it is held back by [`UntilFirstItem`](super::UntilFirstItem), up to 64 KiB of it.
+    Preamble,
     /// A part of the result.
     Content,
     /// The last part of the result. What comes after it is not waited for.

@@ -9,8 +9,9 @@ use tower_recovery::{
 use super::*;
 use crate::sse::{NoEventStream, SseRules, SseVerdict, VerdictKind};
 
-fn read(status: u16, content_type: &str, items: Vec<SseItem>, rules: SseRules) -> (Vec<String>, Option<Failure>) {
-    let body = http_body_util::Full::from(body);
+/// Over an answer whose body this is.
+fn read(status: u16, content_type: &str, body: &'static str, rules: SseRules) -> (Vec<String>, Option<Failure>) {
+    let body = http_body_util::Full::<Bytes>::from(body);
     let answer = Response::builder().status(status).header("content-type", content_type).body(body).unwrap();
     let (head, items) = rules.clone().open(answer);
     let items = items.map(|item| item.map_err(Failure::recover));

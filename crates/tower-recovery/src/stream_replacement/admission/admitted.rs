@@ -3,8 +3,11 @@
 use std::{
     fmt,
     future::Future,
+    iter::Chain,
+    option,
     pin::Pin,
     task::{Context, Poll, ready},
+    vec,
 };
 
 use futures_util::Stream;
@@ -12,6 +15,7 @@ use pin_project_lite::pin_project;
 use tower::BoxError;
 use tower_service::Service;
 
+use super::held::Held;
 use crate::{
     Failure, RequestRules,
     stream_replacement::{
@@ -19,6 +23,9 @@ use crate::{
         supervisor::{Signal, Supervisor},
     },
 };
+
+/// So much of what commits to nothing is held back. A stream that begins with more has begun.
+const PREAMBLE_LIMIT: usize = 64 << 10;
 
 /// The answer of a stream route: a head, and a stream that has begun.
 #[derive(Clone, Debug)]
@@ -46,6 +53,8 @@ pin_project! {
         head: Option<Streams::Head>,
         // Whether the first item ends what may be replaced.
         commits: bool,
+        // What came before it and commits to nothing.
+        preamble: Held<Streams::Item>,
     }
 }
 
@@ -62,7 +71,8 @@ pin_project! {
         Rules: RequestRules<Request>,
         Streams: StreamRules<Inner::Response>,
     {
-        first: Option<Streams::Item>,
+        // What was held back.
+        first: Chain<vec::IntoIter<Streams::Item>, option::IntoIter<Streams::Item>>,
         #[pin]
         supervisor: Supervisor<Inner, Rules, Streams, Resumption, Request>,
     }
@@ -75,7 +85,7 @@ where
     Streams: StreamRules<Inner::Response>,
 {
     pub(super) fn new(supervisor: Supervisor<Inner, Rules, Streams, Resumption, Request>, commits: bool) -> Self {
-        Self { supervisor, head: None, commits }
+        Self { supervisor, head: None, commits, preamble: Held::up_to(PREAMBLE_LIMIT) }
     }
 }
 
@@ -96,13 +106,21 @@ where
         let first = loop {
             match ready!(this.supervisor.as_mut().poll_signal(context)) {
                 Some(Ok(Signal::Opened(head))) => {
+                    this.preamble.clear();
                     *this.head = Some(head);
                     // What is not watched goes out as it comes.
                     if this.supervisor.call().is_settled() {
                         break None;
                     }
                 }
-                Some(Ok(Signal::Item(item))) => {
+                Some(Ok(Signal::Preamble(item))) if *this.commits => {
+                    let bytes = this.supervisor.call().bytes(&item);
+                    if !this.preamble.push(item, bytes) {
+                        this.supervisor.as_mut().call_mut().commit();
+                        break None;
+                    }
+                }
+                Some(Ok(Signal::Item(item) | Signal::Preamble(item))) => {
                     if *this.commits {
                         this.supervisor.as_mut().call_mut().commit();
                     }
@@ -114,6 +132,7 @@ where
         };
         let supervisor = Supervisor::going_on(this.supervisor.move_on());
         let head = this.head.take().expect("a stream has its head before its items");
+        let first = this.preamble.drain().chain(first);
         let report = supervisor.report();
         Poll::Ready(Ok(Admitted { head, items: AdmittedStream { first, supervisor }, report }))
     }
@@ -146,14 +165,14 @@ where
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let mut this = self.project();
-        if let Some(first) = this.first.take() {
+        if let Some(first) = this.first.next() {
             return Poll::Ready(Some(Ok(first)));
         }
         loop {
             match ready!(this.supervisor.as_mut().poll_signal(context)) {
                 // The head of a replacement that was found to give the rest.
                 Some(Ok(Signal::Opened(_))) => {}
-                Some(Ok(Signal::Item(item))) => return Poll::Ready(Some(Ok(item))),
+                Some(Ok(Signal::Item(item) | Signal::Preamble(item))) => return Poll::Ready(Some(Ok(item))),
                 Some(Err(failure)) => return Poll::Ready(Some(Err(failure))),
                 None => return Poll::Ready(None),
             }

@@ -121,7 +121,7 @@ where
                 Poll::Ready(Ok(Admitted { head, items: MarkedStream { supervisor }, report }))
             }
             Some(Err(failure)) => Poll::Ready(Err(failure)),
-            Some(Ok(Signal::Item(_))) | None => {
+            Some(Ok(Signal::Item(_) | Signal::Preamble(_))) | None => {
                 panic!("polled after it was done: a stream has its head before its items")
             }
         }
@@ -157,7 +157,7 @@ where
         let signal = ready!(this.supervisor.as_mut().poll_signal(context));
         Poll::Ready(signal.map(|signal| {
             Ok(match signal? {
-                Signal::Item(item) => MarkedItem::Item(item),
+                Signal::Item(item) | Signal::Preamble(item) => MarkedItem::Item(item),
                 Signal::Opened(head) => MarkedItem::Restarted(Restarted { head, report: this.supervisor.report() }),
             })
         }))

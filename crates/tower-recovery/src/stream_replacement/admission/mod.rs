@@ -1,6 +1,7 @@
 //! What is handed out, and when: the user's explicit choice.
 
 mod admitted;
+mod held;
 mod marked;
 mod resumed;
 mod until_first_item;

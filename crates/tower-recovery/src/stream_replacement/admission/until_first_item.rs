@@ -12,6 +12,8 @@ use crate::{
 };
 
 /// A stream is replaced while nothing of it was handed out: the call ends with its first item, and what breaks after that is the reader's to know.
+///
+/// What the rules call a [`Preamble`](crate::stream_replacement::Sight::Preamble) is no first item: it is held back until one comes, up to 64 KiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "a choice without settings")]
 pub struct UntilFirstItem;

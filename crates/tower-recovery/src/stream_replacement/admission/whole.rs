@@ -11,7 +11,7 @@ use pin_project_lite::pin_project;
 use tower::BoxError;
 use tower_service::Service;
 
-use super::Restart;
+use super::{Restart, held::Held};
 use crate::{
     Failure, RequestRules,
     stream_replacement::{
@@ -61,9 +61,7 @@ pin_project! {
         #[pin]
         supervisor: Supervisor<Inner, Rules, Streams, Restart, Request>,
         head: Option<Streams::Head>,
-        items: Vec<Streams::Item>,
-        held: u64,
-        limit: usize,
+        held: Held<Streams::Item>,
     }
 }
 
@@ -88,7 +86,7 @@ where
     fn call(&mut self, request: Request) -> Self::Future {
         let limit = self.admission.limit;
         let supervisor = self.supervise(Restart::new(), request);
-        WholeFuture { supervisor, head: None, items: Vec::new(), held: 0, limit }
+        WholeFuture { supervisor, head: None, held: Held::up_to(limit) }
     }
 }
 
@@ -111,32 +109,29 @@ where
                 Some(Ok(Signal::Opened(head))) => {
                     // What an earlier attempt gave is not part of it.
                     *this.head = Some(head);
-                    this.items.clear();
-                    *this.held = 0;
+                    this.held.clear();
                 }
-                Some(Ok(Signal::Item(item))) => {
-                    let size = this.supervisor.call().bytes(&item).saturating_add(size_of_val(&item) as u64);
-                    *this.held = this.held.saturating_add(size);
-                    if *this.held > *this.limit as u64 {
-                        this.items.clear();
-                        let too_long = WholeTooLong { limit: *this.limit };
+                Some(Ok(Signal::Item(item) | Signal::Preamble(item))) => {
+                    let bytes = this.supervisor.call().bytes(&item);
+                    if !this.held.push(item, bytes) {
+                        this.held.clear();
+                        let too_long = WholeTooLong { limit: this.held.limit() };
                         return Poll::Ready(Err(this.supervisor.as_mut().give_up(too_long)));
                     }
-                    this.items.push(item);
                 }
                 Some(Err(failure)) => {
                     // An attempt without a head leaves what an earlier one gave, which is nobody's.
                     if this.supervisor.call().received() == 0 {
-                        this.items.clear();
+                        this.held.clear();
                     }
                     if let Some(broken) = failure.find::<StreamBroken>() {
-                        broken.keep_partial(std::mem::take(this.items));
+                        broken.keep_partial(this.held.take());
                     }
                     return Poll::Ready(Err(failure));
                 }
                 None => {
                     let head = this.head.take().expect("a stream is complete after its head, once");
-                    let items = std::mem::take(this.items);
+                    let items = this.held.take();
                     return Poll::Ready(Ok(WholeStream { head, items, report: this.supervisor.report() }));
                 }
             }
@@ -153,8 +148,8 @@ where
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("WholeFuture")
-            .field("held", &self.held)
-            .field("limit", &self.limit)
+            .field("held", &self.held.size())
+            .field("limit", &self.held.limit())
             .finish_non_exhaustive()
     }
 }

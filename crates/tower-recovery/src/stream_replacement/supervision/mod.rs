@@ -147,20 +147,17 @@ impl Supervision {
             return None;
         }
         match self.phase {
-            // ## Open => (Probing | Resting)
+            // ## Open => (Probing | Resting | NoAttempt)
             Phase::Open => {
                 let without_a_sign = now.saturating_duration_since(self.last_sign) >= self.policy.idle();
                 let missing = if without_a_sign { Sign::KeepAlive } else { Sign::Content };
                 let silence = Silence { missing, round: 1, unanswered: 0 };
-                if self.has_probe {
-                    Some(self.start_probe(silence, now))
-                } else {
-                    self.phase = Phase::Resting { silence, until: None };
-                    Some(Order::Preserve(PreservedBecause::NoProbe))
-                }
+                Some(if self.has_probe { self.start_probe(silence, now) } else { self.rest_unprobed(silence, now) })
             }
             // ## Probing: it is told what became of the probe.
             Phase::Probing { .. } => Some(Order::TimeOutProbe),
+            // ## Resting => NoAttempt: nobody can say whether the route works.
+            Phase::Resting { .. } if !self.has_probe => Some(self.end(StreamEnd::Silent, NotReplaced::Final)),
             // ## Resting => Probing
             Phase::Resting { silence, .. } => {
                 Some(self.start_probe(Silence { round: silence.round + 1, ..silence }, now))
@@ -172,6 +169,17 @@ impl Supervision {
             }
             Phase::New | Phase::NoAttempt => None,
         }
+    }
+
+    /// A silence proves nothing, so nothing is replaced; but where a replacement is wanted, nobody wants to wait for ever either.
+    fn rest_unprobed(&mut self, silence: Silence, now: Instant) -> Order {
+        let ceiling = clock::later(self.last_content, self.policy.keep_alive_idle());
+        let is_ended_some_time = self.policy.mode() == StreamMode::RetryOnHealthyProbe;
+        if is_ended_some_time && now >= ceiling {
+            return self.end(StreamEnd::Silent, NotReplaced::Final);
+        }
+        self.phase = Phase::Resting { silence, until: is_ended_some_time.then_some(ceiling) };
+        Order::Preserve(PreservedBecause::NoProbe)
     }
 
     fn start_probe(&mut self, silence: Silence, now: Instant) -> Order {

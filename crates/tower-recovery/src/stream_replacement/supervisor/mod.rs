@@ -47,6 +47,8 @@ pub(super) enum Signal<Head, Item> {
     Opened(Head),
     /// A part of the result.
     Item(Item),
+    /// A part of the result that commits to nothing.
+    Preamble(Item),
 }
 
 /// What one step of the supervision leads to.
@@ -260,7 +262,8 @@ where
         if matches!(sight, Some(Sight::Terminal | Sight::Verdict)) {
             self.succeeded(attempt);
         }
-        Step::Out(Some(Ok(Signal::Item(item))))
+        let signal = if sight == Some(Sight::Preamble) { Signal::Preamble(item) } else { Signal::Item(item) };
+        Step::Out(Some(Ok(signal)))
     }
 
     fn stream_ended(&mut self, attempt: Pin<&mut Attempt<Inner::Future>>) -> Step<Next<Streams, Inner::Response>> {

@@ -83,7 +83,7 @@ impl Model {
             return Some(sign.min(content));
         }
         if facts.probes == 0 {
-            return None;
+            return self.ends_unprobed().then_some(times.keep_alive_idle - facts.since_content);
         }
         Some(match facts.since_healthy {
             _ if facts.probe_is_out => times.probe_timeout - facts.since_probe,
@@ -92,9 +92,17 @@ impl Model {
         })
     }
 
+    /// Who wants replacements and has no probe does not wait for ever.
+    fn ends_unprobed(&self) -> bool {
+        self.mode == StreamMode::RetryOnHealthyProbe
+    }
+
     pub(super) fn due(&mut self) -> Option<Order> {
         if self.due_in()? > 0 {
             return None;
+        }
+        if !self.has_probe && self.ends_unprobed() && self.facts.since_content >= self.times.keep_alive_idle {
+            return Some(self.end(StreamEnd::Silent, NotReplaced::Final));
         }
         let facts = &mut self.facts;
         if facts.probe_is_out {
