@@ -45,8 +45,8 @@ fn proof(link: &(dyn Error + 'static), classifier: &HttpClassifier) -> Option<Ve
     }
 }
 
-/// Over HTTP/2 the peer ended this one stream, by a `NO_ERROR`: an end of the connection is an error, and so is a marked end below the length, which h2 checks. In any
-/// other version the connection went under the body.
+/// Over HTTP/2 that is the peer's `NO_ERROR`, for one stream as a rule: h2 itself checks an end that is marked, and a lost connection is an error. (A `GOAWAY` with that
+/// code, from a peer that gives up what it has begun, looks the same; the next call meets it.) In any other version the connection went under the body.
 fn of_an_early_end(version: Version) -> Verdict {
     if version == Version::HTTP_2 { Verdict::maybe_sent() } else { Verdict::maybe_sent().stale() }
 }
