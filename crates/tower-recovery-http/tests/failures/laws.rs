@@ -59,7 +59,7 @@ pub(crate) fn broken(cell: &Cell<'_>) -> Vec<&'static str> {
             "a refused stream is refused by a direct peer, and proves nothing behind an intermediary",
         ),
         (
-            !(is_http2 && resets_one_stream(failure)) || !outcome.verdict.is_stale(),
+            !(is_http2 && resets_one_stream(failure) && outcome.verdict.is_stale()),
             "a reset of one stream indicts nobody",
         ),
         (

@@ -92,7 +92,7 @@ async fn b17_an_answer_that_has_ended_is_whole_whatever_comes_of_its_stream_afte
 
 async fn framed(client: Client, frames: &'static [Frame]) -> Failure {
     let server = TrailersServer::framing([frames]).await;
-    let failure = bounded(client.api(&registry(&server)).send(write("write"))).await.unwrap_err();
+    let failure = bounded(client.api(&registry(&server)).send(write("write"))).await.expect_err("it is short");
     assert_eq!((failure.delivery(), failure.attempts()), (Some(Delivery::MaybeSent), 1), "{failure:?}");
     assert_eq!(server.answered(), 1, "{failure:?}");
     failure

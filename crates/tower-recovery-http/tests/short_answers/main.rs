@@ -173,6 +173,6 @@ async fn b13_an_early_verdict_that_a_reset_has_swallowed_is_maybe_sent_and_not_r
 
 fn registry(server: &TrailersServer) -> Registry<Origin> {
     let registry = Registry::new();
-    registry.register(NAME, "first", server.origin().parse().unwrap());
+    registry.register(NAME, "first", server.origin().parse().expect("an origin"));
     registry
 }
