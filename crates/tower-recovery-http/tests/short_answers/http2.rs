@@ -1,7 +1,13 @@
 //! Over HTTP/2, where hyper gives out some ends that are none.
 
+use std::convert::Infallible;
+
+use futures_util::stream;
+use http_body::Frame as HttpFrame;
+use http_body_util::StreamBody;
+use tower::ServiceExt;
 use tower_recovery::Failure;
-use tower_recovery_http::{UnprovenEnd, Unterminated};
+use tower_recovery_http::{CollectedBody, Protocol, SentOnce, Transport, UnprovenEnd, Unterminated};
 use tower_recovery_test::faulty::{StreamEnding, StreamScript};
 
 use super::{support::wire::Frame, *};
@@ -68,25 +74,43 @@ async fn b17_trailers_arrive_and_a_stream_that_is_reset_before_them_is_short() {
     }
 }
 
-/// A server may have enough of a request that it has answered (RFC 9113 §8.1), and says so by the same reset.
+const TO_THE_END: [&[Frame]; 3] = [
+    &[Frame::HEAD, Frame::DONE.and_end(), Frame::RESET_WITH_NO_ERROR],
+    &[Frame::HEAD, Frame::DONE, Frame::TRAILERS, Frame::RESET_WITH_NO_ERROR],
+    &[Frame::HEAD.and_end(), Frame::RESET_WITH_NO_ERROR],
+];
+
+fn assert_is_whole(answer: Response<CollectedBody>, frames: &[Frame]) {
+    let body = answer.into_body();
+    let trailers = body.trailers().is_some();
+    assert_eq!((body.to_bytes() == "done", trailers), (frames.len() > 2, frames.len() > 3), "{frames:?}");
+}
+
 #[tokio::test]
 async fn b17_an_answer_that_has_ended_is_whole_whatever_comes_of_its_stream_after_that() {
-    const TO_THE_END: [&[Frame]; 3] = [
-        &[Frame::HEAD, Frame::DONE.and_end(), Frame::RESET_WITH_NO_ERROR],
-        &[Frame::HEAD, Frame::DONE, Frame::TRAILERS, Frame::RESET_WITH_NO_ERROR],
-        &[Frame::HEAD.and_end(), Frame::RESET_WITH_NO_ERROR],
-    ];
     for client in Client::HTTP2 {
         for frames in TO_THE_END {
             for request in [write("write"), upload()] {
                 let server = TrailersServer::framing([frames]).await;
-                let body = bounded(client.api(&registry(&server)).send(request)).await.unwrap().into_body();
-                let trailers = body.trailers().is_some();
-                let done = (body.to_bytes() == "done", trailers);
-                assert_eq!(done, (frames.len() > 2, frames.len() > 3), "{client:?}, {frames:?}");
+                assert_is_whole(bounded(client.api(&registry(&server)).send(request)).await.unwrap(), frames);
                 assert_eq!(server.answered(), 1, "{client:?}, {frames:?}");
             }
         }
+    }
+}
+
+/// A server may have enough of a request that it has answered (RFC 9113 §8.1), and says so by the same reset. Before its 0.4.16, h2 forgot the end for it
+/// where the request had none yet.
+#[tokio::test]
+async fn b17_an_answer_that_has_ended_is_whole_although_its_request_has_not() {
+    for frames in TO_THE_END {
+        let server = TrailersServer::framing([frames]).await;
+        let transport = Transport::new().protocol(Protocol::Http2);
+        let api = support::door(&registry(&server)).transport(transport).build().unwrap();
+        let parts = stream::repeat_with(|| Ok::<_, Infallible>(HttpFrame::data(Bytes::from_static(&[b'x'; 1 << 14]))));
+        let upload = write("upload").map(|_| SentOnce::new(StreamBody::new(parts)));
+        assert_is_whole(bounded(api.oneshot(upload)).await.unwrap(), frames);
+        assert_eq!(server.answered(), 1, "{frames:?}");
     }
 }
 
