@@ -49,6 +49,7 @@
 //! # }
 //! ```
 
+pub mod body_end;
 mod body_rules;
 mod classifier;
 pub mod collect;
@@ -74,9 +75,10 @@ mod target;
 mod transport;
 
 pub use crate::{
+    body_end::{EndedEarly, UnprovenEnd, Unterminated},
     body_rules::BodyRules,
     classifier::{AnswerRule, HttpClassifier, Intermediary},
-    collect::{BodyTooLong, CollectLayer, EndedEarly, IncompleteBody},
+    collect::{BodyTooLong, CollectLayer, IncompleteBody},
     connection::{ConnectLayer, ConnectionHandle, Unanswered},
     front_door::{
         CollectedBody, HttpFrontDoor, HttpRecovery, HttpStack, HttpStreamsOverPools, SendSideHttpStack,
@@ -88,7 +90,7 @@ pub use crate::{
     replay::{RepeatableBody, ReplayError, ReplayableBody, SentOnce},
     retry_after::RetryAfter,
     rules::{HttpRules, ReadRoutes, Silence},
-    streamed::{StreamedBody, StreamedLayer, UnprovenEnd, Unterminated},
+    streamed::{StreamedBody, StreamedLayer},
     streams::{HttpProbe, HttpStreams},
     target::{InvalidHost, TunnelRefused},
     transport::{ConnectTimedOut, Protocol, Transport},

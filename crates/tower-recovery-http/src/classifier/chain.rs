@@ -2,7 +2,7 @@
 
 use std::{error::Error, io};
 
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, StatusCode, Version};
 use hyper_util::client::legacy;
 use tower_recovery::{Delivery, Verdict, sources};
 
@@ -10,7 +10,7 @@ use super::{
     HttpClassifier, reqwest,
     transport::{hyper_verdict, is_unsent, unconnected},
 };
-use crate::{BodyTooLong, IncompleteBody, Unanswered, Unterminated};
+use crate::{BodyTooLong, EndedEarly, IncompleteBody, Unanswered, Unterminated};
 
 /// What an error proves: by its outermost link that proves something. What lies below was already weighed by whoever made that link: a
 /// failed body of the request is hyper's user error, whatever went wrong inside of it.
@@ -31,6 +31,8 @@ fn proof(link: &(dyn Error + 'static), classifier: &HttpClassifier) -> Option<Ve
     } else if link.is::<Unterminated>() {
         // One stream was reset, or a connection ended in order as one of HTTP/1.0 always does: neither speaks against the handle.
         Some(Verdict::maybe_sent())
+    } else if let Some(early) = link.downcast_ref::<EndedEarly>() {
+        Some(of_an_early_end(early.version))
     } else if let Some(error) = link.downcast_ref::<legacy::Error>() {
         of_the_pool(error, classifier)
     } else if let Some(unanswered) = link.downcast_ref::<Unanswered>() {
@@ -41,6 +43,12 @@ fn proof(link: &(dyn Error + 'static), classifier: &HttpClassifier) -> Option<Ve
     } else {
         reqwest::proof(link)
     }
+}
+
+/// Over HTTP/2 that is the peer's `NO_ERROR`, for one stream as a rule: h2 itself checks an end that is marked, and a lost connection is an error. (A `GOAWAY` with that
+/// code, from a peer that gives up what it has begun, looks the same; the next call meets it.) In any other version the connection went under the body.
+fn of_an_early_end(version: Version) -> Verdict {
+    if version == Version::HTTP_2 { Verdict::maybe_sent() } else { Verdict::maybe_sent().stale() }
 }
 
 /// hyper-util's client fails by itself before the head of an answer alone; what breaks later is hyper's own error. It reports as cancelled what hyper gave

@@ -30,6 +30,7 @@ pub use self::{answer_rule::AnswerRule, intermediary::Intermediary};
 /// | a 2xx head whose body is short | maybe sent; indicts the handle where the transport did |
 /// | any other head whose body is short | what the status proves; indicts the handle where the transport did |
 /// | a body whose clean end is not proven, see [`Unterminated`](crate::Unterminated) | what its head proves, as above; indicts nobody |
+/// | a body that ends cleanly below its length, see [`EndedEarly`](crate::EndedEarly) | what its head proves, as above; indicts the handle, but not over HTTP/2, where one stream was reset |
 /// | status 421 (RFC 9110 §15.5.20) | refused; indicts the handle, since another connection is asked for |
 /// | status 425 (RFC 8470 §5.2) | refused |
 /// | 421 and 425 behind an [`Intermediary`] | answered; 421 indicts the handle |

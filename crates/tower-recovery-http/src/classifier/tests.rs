@@ -2,7 +2,7 @@
 
 use std::io;
 
-use http::{HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue, Version};
 
 use super::*;
 
@@ -86,6 +86,26 @@ fn a_short_body_indicts_the_handle_unless_what_ended_it_is_known_to_leave_it_alo
     let alive = crate::BodyTooLong { status: StatusCode::OK, headers: HeaderMap::new(), limit: 7 };
     assert_eq!(judge(alive.into()), Verdict::maybe_sent());
     assert_eq!(judge("nobody knows".into()), Verdict::maybe_sent().stale());
+}
+
+#[test]
+fn an_end_that_one_stream_alone_can_have_indicts_nobody() {
+    use crate::{EndedEarly, UnprovenEnd, Unterminated};
+
+    let judge = |error: &(dyn Error + 'static)| HttpClassifier::new().verdict_of_error(error);
+    let early = |version| EndedEarly { received: 6, promised: 7, version };
+    let unproven = |end| Unterminated { received: 6, end };
+    let of_one_stream =
+        [UnprovenEnd::Reset, UnprovenEnd::ConnectionClosed].map(|end| tower::BoxError::from(unproven(end)));
+    for error in of_one_stream.into_iter().chain([early(Version::HTTP_2).into()]) {
+        assert_eq!(judge(error.as_ref()), Verdict::maybe_sent(), "{error:?}");
+        let headed = incomplete(StatusCode::NOT_FOUND, error);
+        assert_eq!(judge(&headed), Verdict::answered(), "{headed:?}");
+    }
+    for version in [Version::HTTP_10, Version::HTTP_11, Version::HTTP_3] {
+        assert_eq!(judge(&early(version)), Verdict::maybe_sent().stale(), "{version:?}");
+        assert_eq!(judge(&incomplete(StatusCode::OK, early(version))), Verdict::maybe_sent().stale(), "{version:?}");
+    }
 }
 
 #[test]

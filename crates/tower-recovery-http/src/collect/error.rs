@@ -14,19 +14,8 @@ pub struct IncompleteBody {
     pub status: StatusCode,
     /// The headers of the head.
     pub headers: HeaderMap,
-    /// What ended the body.
+    /// What ended the body: the client's own error, [`EndedEarly`](crate::EndedEarly) or [`Unterminated`](crate::Unterminated).
     pub source: BoxError,
-}
-
-/// A body ended before the length that its head promised.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the body ended after {received} of {promised} bytes")]
-#[non_exhaustive]
-pub struct EndedEarly {
-    /// How many bytes came.
-    pub received: u64,
-    /// The `content-length` of the head.
-    pub promised: u64,
 }
 
 /// The body of an answer is longer than the limit.

@@ -15,10 +15,8 @@ use pin_project_lite::pin_project;
 use tower::BoxError;
 use tower_recovery::Handover;
 
-use super::{
-    BodyTooLong, IncompleteBody,
-    whole::{Whole, promised_length},
-};
+use super::{BodyTooLong, IncompleteBody, Whole};
+use crate::body_end::{Asked, Awaited, Trust};
 
 pin_project! {
     /// The future of [`Collect`](super::Collect).
@@ -26,8 +24,9 @@ pin_project! {
     pub struct CollectFuture<Inner, Collecting> {
         #[pin]
         stage: Stage<Inner, Collecting>,
-        is_head: bool,
+        asked: Asked,
         limit: usize,
+        trust: Trust,
     }
 }
 
@@ -42,8 +41,8 @@ pin_project! {
 }
 
 impl<Inner, Collecting> CollectFuture<Inner, Collecting> {
-    pub(super) fn new(head: Inner, is_head: bool, limit: usize) -> Self {
-        Self { stage: Stage::Head { head }, is_head, limit }
+    pub(super) fn new(head: Inner, asked: Asked, limit: usize, trust: Trust) -> Self {
+        Self { stage: Stage::Head { head }, asked, limit, trust }
     }
 }
 
@@ -62,13 +61,13 @@ where
             let body = match this.stage.as_mut().project() {
                 StageProjection::Head { head } => {
                     let (parts, body) = ready!(head.poll(context)).map_err(Into::into)?.into_parts();
-                    let promised = promised_length(&parts, *this.is_head);
-                    if promised.is_some_and(|length| length > *this.limit as u64) {
+                    let awaited = Awaited::of(&parts, *this.asked, *this.trust);
+                    if awaited.length().is_some_and(|length| length > *this.limit as u64) {
                         return Poll::Ready(Err(too_long(parts, *this.limit)));
                     }
                     Stage::Body {
                         parts: Some(parts),
-                        body: Limited::new(Whole::new(body, promised), *this.limit).collect(),
+                        body: Limited::new(Whole::new(body, awaited), *this.limit).collect(),
                     }
                 }
                 StageProjection::Body { parts, body } => {

@@ -3,8 +3,11 @@
 //! A status is no answer yet: a connection that breaks in the middle of the body has lost the result. This layer collects the body,
 //! bounded, its trailers too, inside the attempt, so that the attempt's timeout covers it and a short one is classified like any other failure.
 //!
-//! A body is short if the transport says so, and also if it ends cleanly before the length that its head promised: hyper ends an HTTP/2
-//! stream that the peer resets with `NO_ERROR` like a whole one. What is closed by the end of its connection and promised no length cannot be checked.
+//! A body is short if the transport says so, and also if it ends cleanly where this is no end: before the length that its head promised, or, over HTTP/2 and
+//! without a length, by a reset with `NO_ERROR`. See [`body_end`](crate::body_end). What is closed by the end of its connection and promised no length cannot be
+//! checked, and is taken for whole.
+//!
+//! A client of your own whose bodies do not say that they are at their end needs [`trust_clean_ends`](CollectLayer::trust_clean_ends).
 //!
 //! **When**: for unary calls. **Not** for streams, whose bodies outlive the call. **Where**: below
 //! [`AttemptTimeoutLayer`](tower_recovery::AttemptTimeoutLayer), directly above [`Dispatch`](tower_recovery::Dispatch).
@@ -44,9 +47,8 @@ mod method;
 mod service;
 mod whole;
 
-pub(crate) use self::whole::promised_length;
 pub use self::{
-    error::{BodyTooLong, EndedEarly, IncompleteBody},
+    error::{BodyTooLong, IncompleteBody},
     future::CollectFuture,
     layer::CollectLayer,
     method::HasMethod,

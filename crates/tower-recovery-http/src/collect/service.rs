@@ -2,25 +2,31 @@
 
 use std::task::{Context, Poll};
 
-use http::{Method, Response};
+use http::Response;
 use http_body::Body;
 use http_body_util::{Collected, Limited, combinators};
 use tower::BoxError;
 use tower_service::Service;
 
-use super::{CollectFuture, HasMethod, Whole};
+use super::{CollectFuture, HasMethod, Whole, layer::TRUST};
+use crate::body_end::{Asked, Trust};
 
 /// Collects the body of each answer. See the [module documentation](super).
 #[derive(Clone, Debug)]
 pub struct Collect<Inner> {
     inner: Inner,
     limit: usize,
+    trust: Trust,
 }
 
 impl<Inner> Collect<Inner> {
     /// Wraps a service without a layer.
     pub fn new(inner: Inner, limit: usize) -> Self {
-        Self { inner, limit }
+        Self { inner, limit, trust: TRUST }
+    }
+
+    pub(super) fn trusting(self, trust: Trust) -> Self {
+        Self { trust, ..self }
     }
 }
 
@@ -41,7 +47,7 @@ where
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let is_head = request.method() == Method::HEAD;
-        CollectFuture::new(self.inner.call(request), is_head, self.limit)
+        let asked = Asked::from(request.method());
+        CollectFuture::new(self.inner.call(request), asked, self.limit, self.trust)
     }
 }

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use tower_recovery::{CallTiming, CallTimingBuilder, InvalidSetting, LinearBackoff, Observer, RetryBudget};
 
-use crate::{AnswerRule, HttpClassifier, Intermediary, ReadRoutes, Transport, rules::RepeatPolicy, streamed::Trust};
+use crate::{AnswerRule, HttpClassifier, Intermediary, ReadRoutes, Transport, body_end::Trust, rules::RepeatPolicy};
 
 /// Builds the recommended stack for HTTP. Made by [`Recovery::http`](super::HttpFrontDoor::http).
 #[derive(Clone)]

@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, response::Par
 use http_content_range::ContentRange;
 use tower_recovery::stream_replacement::ResumeRefused;
 
-use crate::collect::promised_length;
+use crate::body_end::promised_length;
 
 /// Bytes of a representation that is known well enough to ask for more of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ impl Extent {
 
 /// A client that decompresses takes the length off the head, and what it gives is not what the offsets count.
 fn length(head: &Parts) -> Result<u64, ResumeRefused> {
-    promised_length(head, false).ok_or_else(|| refused("the answer does not say how long it is"))
+    promised_length(head).ok_or_else(|| refused("the answer does not say how long it is"))
 }
 
 /// The one validator under which bytes may be put together (RFC 9110 §8.8.1). A date is one only for who knows the server's clock (§8.8.2.2).

@@ -94,6 +94,9 @@ where
 {
     /// The stack over reqwest 0.13, for unary calls. The closure configures the client of each handle. See [`tower_recovery_http::reqwest`](crate::reqwest).
     ///
+    /// Where reqwest was built with a feature for decompression, an answer without a length is whole when it ends without an error: a reset with `NO_ERROR` in its
+    /// middle cannot be seen there.
+    ///
     /// # Errors
     ///
     /// A setting that is out of its bounds, or that only the closure can make; a closure from which reqwest can build no client.

@@ -13,8 +13,7 @@ use pin_project_lite::pin_project;
 use tower::BoxError;
 use tower_recovery::{Failure, Lease, Verdict};
 
-use super::end::Awaited;
-use crate::HttpClassifier;
+use crate::{HttpClassifier, body_end::Awaited};
 
 pin_project! {
     /// The body of an answer, which indicts its handle when it breaks. See the [module documentation](super).

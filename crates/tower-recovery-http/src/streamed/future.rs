@@ -8,18 +8,17 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use http::{Method, Response};
+use http::Response;
 use http_body::Body;
 use pin_project_lite::pin_project;
 use tower::BoxError;
 use tower_recovery::{Handover, Lease};
 
-use super::{
-    StreamedBody,
-    body::Judge,
-    end::{Awaited, Trust},
+use super::{StreamedBody, body::Judge};
+use crate::{
+    HttpClassifier,
+    body_end::{Asked, Awaited, Trust},
 };
-use crate::HttpClassifier;
 
 pin_project! {
     /// The future of [`Streamed`](super::Streamed).
@@ -34,7 +33,7 @@ pin_project! {
 
 /// What the body must know of its call.
 pub(super) struct Call {
-    pub(super) method: Method,
+    pub(super) asked: Asked,
     pub(super) lease: Lease,
     pub(super) classifier: HttpClassifier,
     pub(super) trust: Trust,
@@ -58,8 +57,8 @@ where
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         let (head, body) = ready!(this.inner.poll(context)).map_err(Into::into)?.into_parts();
-        let Call { method, lease, classifier, trust } = this.call.take().expect("polled after it was done");
-        let awaited = Awaited::of(&head, &method, trust);
+        let Call { asked, lease, classifier, trust } = this.call.take().expect("polled after it was done");
+        let awaited = Awaited::of(&head, asked, trust);
         let judge = Judge::new(&head, classifier, lease);
         Poll::Ready(Ok(Response::from_parts(head, StreamedBody::new(body, awaited, judge))))
     }

@@ -2,8 +2,8 @@
 
 use tower_layer::Layer;
 
-use super::{Streamed, end::Trust};
-use crate::HttpClassifier;
+use super::Streamed;
+use crate::{HttpClassifier, body_end::Trust};
 
 /// Watches the body of an answer that outlives its call. See the [module documentation](super).
 #[derive(Clone, Debug)]

@@ -6,19 +6,7 @@
 //!   executed; after any other head, what the status proves. Where the transport is to blame, the handle is indicted at that moment, by the
 //!   [`Lease`](tower_recovery::Lease) that the failure carries: the next call resolves the name again. A late break on an old handle evicts nothing.
 //! - *A clean end that is none* is an error, too. hyper ends an HTTP/2 stream that the peer resets with `NO_ERROR` like a whole one, and a body of HTTP/1 that
-//!   has neither length nor chunks ends with its connection, whatever ended that. See [`EndedEarly`](crate::EndedEarly) and [`Unterminated`].
-//!
-//! | the head | the end is believed |
-//! |---|---|
-//! | answers a `HEAD` or a successful `CONNECT`, or has a status without a body: 1xx, 204, 304 | always |
-//! | has a `content-length` | once that many bytes have come |
-//! | is of HTTP/2, without one | if the body says that it is at its end: the peer marked it |
-//! | is of HTTP/1, chunked | always: hyper has seen the last chunk |
-//! | is of HTTP/1, with neither | if the body says so, or if it was [told](StreamedLayer::trust_close_delimited) |
-//! | is of another version | always |
-//!
-//! Whatever changes bodies, such as a decompression, takes the length off the head and may hide the end: it belongs above this layer. Where it cannot be put
-//! there, [`trust_clean_ends`](StreamedLayer::trust_clean_ends).
+//!   has neither length nor chunks ends with its connection, whatever ended that. See [`body_end`](crate::body_end).
 //!
 //! **When**: for answers whose bodies outlive the call. **Not** for unary calls, whose bodies [`CollectLayer`](crate::CollectLayer) collects inside the attempt. **Where**:
 //! below [`AttemptTimeoutLayer`](tower_recovery::AttemptTimeoutLayer), directly above [`Dispatch`](tower_recovery::Dispatch).
@@ -57,17 +45,8 @@
 //! None, until the body breaks.
 
 mod body;
-mod end;
-mod error;
 mod future;
 mod layer;
 mod service;
 
-pub(crate) use self::end::Trust;
-pub use self::{
-    body::StreamedBody,
-    error::{UnprovenEnd, Unterminated},
-    future::StreamedFuture,
-    layer::StreamedLayer,
-    service::Streamed,
-};
+pub use self::{body::StreamedBody, future::StreamedFuture, layer::StreamedLayer, service::Streamed};

@@ -8,8 +8,12 @@ use tower::BoxError;
 use tower_recovery::Addressed;
 use tower_service::Service;
 
-use super::{StreamedBody, StreamedFuture, end::Trust, future::Call};
-use crate::{HttpClassifier, collect::HasMethod};
+use super::{StreamedBody, StreamedFuture, future::Call};
+use crate::{
+    HttpClassifier,
+    body_end::{Asked, Trust},
+    collect::HasMethod,
+};
 
 /// Watches the body of each answer. See the [module documentation](super).
 #[derive(Clone, Debug)]
@@ -43,8 +47,7 @@ where
 
     fn call(&mut self, addressed: Addressed<Handle, Request>) -> Self::Future {
         let call = Call {
-            // The standard methods are numbers: nothing is allocated.
-            method: addressed.request.method().clone(),
+            asked: Asked::from(addressed.request.method()),
             lease: addressed.lease.clone(),
             classifier: self.classifier.clone(),
             trust: self.trust,

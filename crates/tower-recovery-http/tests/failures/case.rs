@@ -1,7 +1,7 @@
 //! What a failure is.
 
 use tower_recovery_http::Intermediary;
-use tower_recovery_test::{Act, ConnectionAct};
+use tower_recovery_test::{Act, ConnectionAct, faulty::StreamScript};
 
 use crate::clients::{Column, Http};
 
@@ -15,6 +15,8 @@ pub(crate) struct Failure {
     /// What becomes of a call before, over the same handle; its connection is left alone if it ends.
     pub(crate) before: Option<Act>,
     pub(crate) act: Act,
+    /// How an answer is streamed, by the act for that.
+    pub(crate) stream: Option<fn() -> StreamScript>,
     pub(crate) status: u16,
     pub(crate) body: OwnBody,
     pub(crate) intermediary: Intermediary,
@@ -94,6 +96,7 @@ impl Failure {
         peer: PeerKind::Plain(ConnectionAct::Serve),
         before: None,
         act: Act::Answer,
+        stream: None,
         status: 200,
         body: OwnBody::Whole,
         intermediary: Intermediary::Absent,

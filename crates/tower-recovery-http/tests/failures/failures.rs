@@ -4,7 +4,7 @@ use http::StatusCode;
 use tower_recovery_http::Intermediary;
 use tower_recovery_test::{
     Act, ConnectionAct,
-    faulty::{ErrorCode, GoAway, LastStream, Until},
+    faulty::{ErrorCode, GoAway, LastStream, StreamEnding, StreamScript, Until},
 };
 
 use crate::{
@@ -54,12 +54,15 @@ pub(crate) fn failures() -> Vec<Failure> { vec![
     broken("2xx, FIN in the middle of the body", 200, Act::PartialBody { sent: 2 }),
     broken("2xx, RST in the middle of the body", 200, Act::PartialBodyThenReset { sent: 2 }),
     http2(broken("2xx, reset `NO_ERROR` in the middle of the body", 200, in_body(ErrorCode::NO_ERROR))),
+    http2(broken_stream("2xx without a length, reset `NO_ERROR` before the body", 200, || StreamScript::new().then(NO_ERROR))),
+    http2(broken_stream("2xx without a length, reset `NO_ERROR` in the middle of the body", 200, || StreamScript::new().send_answer(2).then(NO_ERROR))),
     http2(broken("2xx, reset `REFUSED_STREAM` in the middle of the body", 200, in_body(ErrorCode::REFUSED_STREAM))),
     http2(broken("2xx, reset `INTERNAL_ERROR` in the middle of the body", 200, in_body(ErrorCode::INTERNAL_ERROR))),
     broken("404, FIN in the middle of the body", 404, Act::PartialBody { sent: 2 }),
     broken("404, RST in the middle of the body", 404, Act::PartialBodyThenReset { sent: 2 }),
     http2(broken("404, reset `INTERNAL_ERROR` in the middle of the body", 404, in_body(ErrorCode::INTERNAL_ERROR))),
     http2(broken("404, reset `NO_ERROR` in the middle of the body", 404, in_body(ErrorCode::NO_ERROR))),
+    http2(broken_stream("404 without a length, reset `NO_ERROR` in the middle of the body", 404, || StreamScript::new().send_answer(2).then(NO_ERROR))),
 
     stream("reset `REFUSED_STREAM`", Act::RefuseStream),
     Failure { intermediary: Intermediary::Present, ..stream("reset `REFUSED_STREAM`, behind an intermediary", Act::RefuseStream) },
@@ -116,6 +119,12 @@ fn silent(name: &'static str, silence: Silence, act: Act) -> Failure {
 fn broken(name: &'static str, status: u16, act: Act) -> Failure {
     Failure { group: Group::Broken, name, status, act, ..NONE }
 }
+
+fn broken_stream(name: &'static str, status: u16, script: fn() -> StreamScript) -> Failure {
+    Failure { stream: Some(script), ..broken(name, status, Act::Stream) }
+}
+
+const NO_ERROR: StreamEnding = StreamEnding::ResetStream { code: ErrorCode::NO_ERROR };
 
 fn http2(failure: Failure) -> Failure {
     Failure { only: Some(Http::Two), ..failure }

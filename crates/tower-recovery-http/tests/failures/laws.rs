@@ -59,6 +59,10 @@ pub(crate) fn broken(cell: &Cell<'_>) -> Vec<&'static str> {
             "a refused stream is refused by a direct peer, and proves nothing behind an intermediary",
         ),
         (
+            !(is_http2 && resets_one_stream(failure) && outcome.verdict.is_stale()),
+            "a reset of one stream indicts nobody",
+        ),
+        (
             !failure.is_race || matches!(proven, Some(Delivery::NeverSent | Delivery::MaybeSent)),
             "what the system decides is never sent, or maybe",
         ),
@@ -83,6 +87,17 @@ fn fails_to_connect(failure: &Failure) -> bool {
         PeerKind::Plain(_) | PeerKind::Garbage => false,
         PeerKind::Tls(act, shown) => act != ConnectionAct::Serve || !shown.is_good(),
     }
+}
+
+fn resets_one_stream(failure: &Failure) -> bool {
+    let by_the_act = matches!(
+        failure.act,
+        Act::RefuseStream
+            | Act::ReadThenResetStream { .. }
+            | Act::RunThenResetStream { .. }
+            | Act::PartialBodyThenResetStream { .. }
+    );
+    by_the_act || failure.stream.is_some()
 }
 
 /// Whether its head is a verdict that refuses nothing.

@@ -55,6 +55,9 @@ impl Peer {
         if column.http == Http::Two {
             server = server.http2();
         }
+        if let Some(script) = failure.stream {
+            server = server.streams(script());
+        }
         let (before, act, status) = (failure.before(column), failure.act, failure.status);
         let script = move |request: &RequestContext| match (request.request_id.as_str(), before) {
             (BEFORE, Some(before)) => before,

@@ -47,6 +47,7 @@ async fn outcome(failure: &Failure, column: &Column) -> Outcome {
         connect_timeout: connect_timeout(failure),
         intermediary: failure.intermediary,
         is_late: failure.is_late,
+        hides_ends: column.client.hides_ends(),
     });
     if let Some(before) = failure.before(column) {
         prepare(before, &stack, peer.server().expect("somebody answers the call before")).await;

@@ -5,7 +5,7 @@ use std::{error::Error, io};
 use hyper_util::client::legacy;
 use rustls::CertificateError;
 use tower_recovery::{AttemptTimedOut, Failure, NotReady, ResolveError, sources};
-use tower_recovery_http::{ConnectTimedOut, EndedEarly, IncompleteBody};
+use tower_recovery_http::{ConnectTimedOut, EndedEarly, IncompleteBody, Unterminated};
 
 /// What the request's own body fails with.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +37,7 @@ fn said(link: &(dyn Error + 'static)) -> Option<String> {
         (matches!(link.downcast_ref(), Some(ResolveError::TimedOut(_))), "resolve timed out"),
         (link.is::<IncompleteBody>(), "incomplete body"),
         (link.is::<EndedEarly>(), "ended early"),
+        (link.is::<Unterminated>(), "unterminated"),
         (link.is::<OwnError>(), "the body's own error"),
         (link.downcast_ref::<legacy::Error>().is_some_and(legacy::Error::is_connect), "hyper-util connect"),
     ];

@@ -107,12 +107,16 @@ async fn a_body_that_ends_with_its_connection_is_no_whole_one_unless_that_is_tru
 async fn a_reset_with_no_error_below_the_length_has_ended_early() {
     let act = Act::PartialBodyThenResetStream { sent: 2, code: ErrorCode::NO_ERROR };
     let server = serve(Protocol::Http2, |server| server.script([act])).await;
-    let reset =
-        read_out(send(&api(&registry_of(&server).await, Protocol::Http2), read("read")).await.into_body()).await;
+    let registry = registry_of(&server).await;
+    let api = api(&registry, Protocol::Http2);
+    let reset = read_out(send(&api, read("read")).await.into_body()).await;
     let failure = reset.end.unwrap_err();
     let early = failure.find::<EndedEarly>().unwrap();
     assert_eq!((early.received, early.promised, failure.delivery()), (2, 4, Some(Delivery::MaybeSent)));
-    assert_eq!(reset.data, "do");
+    assert!(reset.data == "do" && !failure.is_stale(), "{failure:?}");
+
+    send(&api, write("next")).await;
+    assert_eq!((registry.look_ups(NAME), server.connections_accepted()), (1, 1), "one stream was reset");
 }
 
 /// It is a reset of one stream: its connection serves the next call, and the handle stays.

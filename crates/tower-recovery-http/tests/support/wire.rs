@@ -1,4 +1,4 @@
-//! A server that answers with what the kit's has none of: trailers.
+//! A server that answers with what the kit's has none of: trailers, and single frames of HTTP/2.
 
 use std::sync::{
     Arc,
@@ -69,6 +69,41 @@ impl TrailersServer {
         .await
     }
 
+    /// Over HTTP/2, answers each request with these frames, in one piece; the last answer is for all that follow. A request is answered when it has ended, or when
+    /// no more of it may be sent: nothing of it is read.
+    #[cfg(feature = "http2")]
+    pub(crate) async fn framing<const NUMBER: usize>(answers: [&'static [Frame]; NUMBER]) -> Self {
+        use std::collections::HashMap;
+
+        Self::start(move |mut stream, answered| async move {
+            let mut read = vec![0; PREFACE];
+            if stream.read_exact(&mut read).await.is_err() || stream.write_all(&SETTINGS).await.is_err() {
+                return;
+            }
+            let mut bodies = HashMap::new();
+            let mut header = [0; 9];
+            while stream.read_exact(&mut header).await.is_ok() {
+                let [a, b, c, kind, flags, id @ ..] = header;
+                let length = u32::from_be_bytes([0, a, b, c]);
+                read.resize(length.try_into().expect("it fits"), 0);
+                if stream.read_exact(&mut read).await.is_err() {
+                    return;
+                }
+                if !matches!(kind, Frame::DATA | Frame::HEADERS) {
+                    continue;
+                }
+                let body = bodies.entry(id).or_insert(0);
+                *body += if kind == Frame::DATA { length } else { 0 };
+                if flags & Frame::END_STREAM != 0 || *body == WINDOW {
+                    let answer = answers[answered.fetch_add(1, Ordering::SeqCst).min(NUMBER - 1)];
+                    let bytes: Vec<_> = answer.iter().flat_map(|frame| frame.on(id)).collect();
+                    let _ = stream.write_all(&bytes).await;
+                }
+            }
+        })
+        .await
+    }
+
     /// Serves each connection in a task of its own.
     async fn start<Served>(serve: impl Fn(TcpStream, Counter) -> Served + Send + 'static) -> Self
     where
@@ -96,5 +131,55 @@ impl TrailersServer {
     /// How many requests it has answered, or begun to.
     pub(crate) fn answered(&self) -> usize {
         self.answered.load(Ordering::SeqCst)
+    }
+}
+
+/// What the client of HTTP/2 begins with.
+const PREFACE: usize = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".len();
+
+/// Without a setting: the client may send so much of a body.
+const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+const WINDOW: u32 = 65_535;
+
+/// A frame of HTTP/2 (RFC 9113 §6), to the last bit: h2 lets no server end a stream and reset it, nor promise another length than it sends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame {
+    kind: u8,
+    flags: u8,
+    payload: &'static [u8],
+}
+
+impl Frame {
+    const DATA: u8 = 0;
+    const HEADERS: u8 = 1;
+    const RESET: u8 = 3;
+    const GO_AWAY: u8 = 7;
+
+    const END_STREAM: u8 = 1;
+    const END_HEADERS: u8 = 4;
+
+    /// The status 200, by its place in the static table of HPACK.
+    pub(crate) const HEAD: Self = Self { kind: Self::HEADERS, flags: Self::END_HEADERS, payload: &[0x88] };
+    /// The same, and the length 7.
+    pub(crate) const HEAD_OF_SEVEN: Self = Self { payload: &[0x88, 0x0f, 0x0d, 0x01, b'7'], ..Self::HEAD };
+    /// `done`.
+    pub(crate) const DONE: Self = Self { kind: Self::DATA, flags: 0, payload: b"done" };
+    /// `x-sum: 7`, and the end.
+    pub(crate) const TRAILERS: Self =
+        Self { kind: Self::HEADERS, flags: Self::END_HEADERS | Self::END_STREAM, payload: b"\x00\x05x-sum\x017" };
+    /// An `RST_STREAM` with `NO_ERROR`.
+    pub(crate) const RESET_WITH_NO_ERROR: Self = Self { kind: Self::RESET, flags: 0, payload: &[0; 4] };
+    /// A `GOAWAY` with `NO_ERROR` that names no stream at all as its last.
+    pub(crate) const GO_AWAY_WITH_NO_ERROR: Self = Self { kind: Self::GO_AWAY, flags: 0, payload: &[0; 8] };
+
+    /// With the end of the stream.
+    pub(crate) const fn and_end(self) -> Self {
+        Self { flags: self.flags | Self::END_STREAM, ..self }
+    }
+
+    fn on(&self, stream: [u8; 4]) -> Vec<u8> {
+        let length = u32::try_from(self.payload.len()).expect("it is short").to_be_bytes();
+        let stream = if self.kind == Self::GO_AWAY { [0; 4] } else { stream };
+        [&length[1..], &[self.kind, self.flags], &stream, self.payload].concat()
     }
 }

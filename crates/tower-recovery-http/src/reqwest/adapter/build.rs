@@ -12,7 +12,7 @@ use super::{
     library::{self, Client, ClientBuilder},
     response::{closed, closed_whole},
 };
-use crate::{CollectLayer, HttpRecovery, InvalidOrigin, Origin, front_door::Stack, streamed::Trust};
+use crate::{CollectLayer, HttpRecovery, InvalidOrigin, Origin, body_end::Trust, front_door::Stack};
 
 /// A stack, or a handle, cannot be built.
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +39,7 @@ where
     Resolver::Future: Send + 'static,
     Target: Clone + Send + 'static,
 {
-    let leaf = ServiceBuilder::new().layer(CollectLayer::new(door.body_limit)).service(Dispatch);
+    let leaf = ServiceBuilder::new().layer(CollectLayer::new(door.body_limit).trusting(trust())).service(Dispatch);
     let (stack, client) = over_clients(door, leaf, configure)?;
     Ok(ReqwestStack::new(MapResponse::new(stack, closed_whole), client))
 }
@@ -54,8 +54,7 @@ where
     Resolver::Future: Send + 'static,
     Target: Clone + Send + 'static,
 {
-    let trust = if ends::are_passed_on() { Trust::default() } else { Trust::CleanEnds };
-    let leaf = ServiceBuilder::new().layer(door.streamed().trusting(trust)).service(Dispatch);
+    let leaf = ServiceBuilder::new().layer(door.streamed().trusting(trust())).service(Dispatch);
     let (stack, client) = over_clients(door, leaf, configure)?;
     Ok(ReqwestStack::new(MapResponse::new(stack, closed), client))
 }
@@ -71,13 +70,17 @@ where
     Resolver::Future: Send + 'static,
     Target: Clone + Send + 'static,
 {
-    let trust = if ends::are_passed_on() { Trust::default() } else { Trust::CleanEnds };
-    let door = door.untimed().trusting(trust);
+    let door = door.untimed().trusting(trust());
     let timing = door.timing()?;
     let configured = configured(&door, timing, configure)?;
     build_client(configured())?;
     let rules = ReqwestRules::with_policy(door.policy());
     Ok(door.streams_over(policy, timing, rules, move |origin| ReqwestHandle::new(origin, configured()))?)
+}
+
+/// What must be believed of the ends of bodies, beside what the stack was told.
+fn trust() -> Trust {
+    if ends::are_passed_on() { Trust::default() } else { Trust::CleanEnds }
 }
 
 /// The stack over a client for each origin, and a client that was built at once: what reqwest refuses is to be known before the first call.

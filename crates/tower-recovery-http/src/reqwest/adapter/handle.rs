@@ -20,6 +20,11 @@ use crate::Origin;
 ///
 /// Cloning shares the pool; the pool is closed after the last user. Requests may name any host: they go to the origin.
 ///
+/// In a stack of your own: where reqwest is built with a feature for decompression, which another crate of the build may have asked for, a body does not say that it is at its end.
+/// The layer for bodies must be told so ([`CollectLayer::trust_clean_ends`](crate::CollectLayer::trust_clean_ends),
+/// [`StreamedLayer::trust_clean_ends`](crate::StreamedLayer::trust_clean_ends)), or it takes every body of HTTP/2 without a length for an incomplete one. The front door does it by
+/// itself.
+///
 /// # Errors
 ///
 /// reqwest's own, as [`HttpClassifier`](crate::HttpClassifier) knows them, without the query of their URL. Nothing is handed back.

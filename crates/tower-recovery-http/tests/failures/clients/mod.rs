@@ -40,6 +40,11 @@ pub(crate) trait Client {
         false
     }
 
+    /// Whether it is built so that a body does not say that it is at its end.
+    fn hides_ends(&self) -> bool {
+        false
+    }
+
     /// The stack above this client.
     fn stack(&self, way: &Way) -> Stack;
 }
@@ -53,6 +58,8 @@ pub(crate) struct Way {
     pub(crate) intermediary: Intermediary,
     /// Whether a connection that has ended passes for ready, as for one who has looked a moment before.
     pub(crate) is_late: bool,
+    /// Whether clean ends of bodies must be trusted.
+    pub(crate) hides_ends: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,11 +109,12 @@ where
     Sent: HasMethod + Send + 'static,
     Body: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
 {
+    let collect = CollectLayer::new(1 << 20);
     let stack = ServiceBuilder::new()
         .layer(ReresolveLayer::new(HandleCache::new(handles, ())))
         .layer(ClassifyLayer::new(classifier(way.intermediary)))
         .layer(AttemptTimeoutLayer::new(ATTEMPT))
-        .layer(CollectLayer::new(1 << 20))
+        .layer(if way.hides_ends { collect.trust_clean_ends() } else { collect })
         .service(Dispatch);
     Box::new(move |request| stack.clone().oneshot(sent(request)).boxed())
 }

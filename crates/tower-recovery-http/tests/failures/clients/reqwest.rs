@@ -9,7 +9,7 @@ use super::{Client, Http, Stack, Way, over};
 
 /// The versions have the same API in all that is needed, and no type in common.
 macro_rules! client {
-    ($type:ident, $name:literal, $library:ident, $adapter:ident, $trusting:expr) => {
+    ($type:ident, $name:literal, $library:ident, $adapter:ident, $trusting:expr, $hides_ends:literal) => {
         pub(crate) struct $type;
 
         impl Client for $type {
@@ -19,6 +19,10 @@ macro_rules! client {
 
             fn has_tls(&self) -> bool {
                 $trusting.is_some()
+            }
+
+            fn hides_ends(&self) -> bool {
+                $hides_ends
             }
 
             fn stack(&self, way: &Way) -> Stack {
@@ -53,5 +57,6 @@ const NO_TLS: Trusting<reqwest::ClientBuilder> = None;
 
 const TLS: Trusting<reqwest_0_12::ClientBuilder> = Some(|client, tls| client.use_preconfigured_tls(tls));
 
-client!(Reqwest013, "reqwest 0.13", reqwest, reqwest, NO_TLS);
-client!(Reqwest012, "reqwest 0.12", reqwest_0_12, reqwest_0_12, TLS);
+// 0.12 is built with a decompression.
+client!(Reqwest013, "reqwest 0.13", reqwest, reqwest, NO_TLS, false);
+client!(Reqwest012, "reqwest 0.12", reqwest_0_12, reqwest_0_12, TLS, true);

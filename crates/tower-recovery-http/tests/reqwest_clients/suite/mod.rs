@@ -3,6 +3,7 @@
 mod auto_traits;
 mod calls;
 mod client;
+mod ends;
 mod proofs;
 mod streams;
 

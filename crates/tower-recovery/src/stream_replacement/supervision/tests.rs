@@ -47,6 +47,7 @@ fn milliseconds(count: i64) -> Duration {
 }
 
 /// One stream of the default policy with a probe, in seconds since it was called.
+#[derive(Clone)]
 struct Stream {
     machine: Supervision,
     called: Instant,

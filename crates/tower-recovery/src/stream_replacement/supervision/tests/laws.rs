@@ -13,6 +13,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(super) struct Laws {
     times: Times,
+    has_probe: bool,
     max_replacements: u32,
     seen: Seen,
 }
@@ -36,7 +37,7 @@ pub(super) struct Seen {
 }
 
 impl Laws {
-    pub(super) fn new(times: Times, mode: StreamMode, max_replacements: u32) -> Self {
+    pub(super) fn new(times: Times, mode: StreamMode, has_probe: bool, max_replacements: u32) -> Self {
         let seen = Seen {
             is_untouchable: mode != StreamMode::RetryOnHealthyProbe,
             has_verdict: false,
@@ -50,7 +51,7 @@ impl Laws {
             healthy: None,
             in_a_row: 0,
         };
-        Self { times, max_replacements, seen }
+        Self { times, has_probe, max_replacements, seen }
     }
 
     pub(super) fn seen(&self) -> &Seen {
@@ -94,6 +95,9 @@ impl Laws {
             }
             Order::End(end, why) => {
                 match end {
+                    StreamEnd::Silent if !self.has_probe => {
+                        assert!(seen.since_content >= self.times.keep_alive_idle, "it is waited for that long");
+                    }
                     StreamEnd::Silent => self.assert_silent_through_the_grace(),
                     StreamEnd::Unreachable => assert_eq!(seen.in_a_row, 3, "three in a row, and only then"),
                     _ => {}

@@ -145,16 +145,33 @@ fn what_was_handed_out_is_never_replaced_and_a_silent_rest_of_it_ends_after_its_
 }
 
 #[test]
-fn without_a_probe_a_silent_stream_is_left_alone_and_that_is_said_once_a_silence() {
+fn without_a_probe_a_silent_stream_is_left_alone_up_to_the_ceiling_and_that_is_said_once_a_silence() {
     let mut stream = Stream::of(StreamPolicy::builder(StreamMode::RetryOnHealthyProbe), false);
-    for (silent_at, sign_at) in [(900, 100_000), (100_900, 100_901)] {
+    for (silent_at, sign_at) in [(900, 3_599), (4_499, 4_500)] {
         assert_eq!(stream.due_at(silent_at), Some(Order::Preserve(PreservedBecause::NoProbe)));
         assert!(stream.is_silent());
-        assert_eq!((stream.machine.deadline(), stream.due()), (None, None));
+        assert_eq!(stream.due(), None);
         assert_eq!(stream.at(sign_at).sign(Sign::Content), None);
         assert!(!stream.is_silent());
     }
-    assert_eq!(stream.dropped(), FOR_A_FAILURE, "what failed is replaced all the same");
+    assert_eq!(stream.clone().dropped(), FOR_A_FAILURE, "what failed is replaced all the same");
+    assert_eq!(stream.due_at(5_400), Some(Order::Preserve(PreservedBecause::NoProbe)));
+    assert_eq!(stream.due_at(8_100), Some(Order::End(StreamEnd::Silent, NotReplaced::Final)));
+}
+
+#[test]
+fn without_a_probe_pings_do_not_put_off_the_ceiling_and_it_is_not_for_who_preserves() {
+    for (mode, end) in [
+        (StreamMode::RetryOnHealthyProbe, Order::End(StreamEnd::Silent, NotReplaced::Final)),
+        (StreamMode::Preserve, Order::Preserve(PreservedBecause::NoProbe)),
+    ] {
+        let mut stream = Stream::of(StreamPolicy::builder(mode), false);
+        for ping in (800..3_600).step_by(800) {
+            assert_eq!(stream.at(ping).sign(Sign::KeepAlive), None);
+        }
+        assert_eq!(stream.due_at(3_600), Some(end));
+        assert_eq!((stream.machine.deadline(), stream.due()), (None, None));
+    }
 }
 
 #[test]

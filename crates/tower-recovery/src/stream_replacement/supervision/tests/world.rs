@@ -34,7 +34,7 @@ impl World {
             now,
             machine: Supervision::new(times.policy(mode, max_replacements), has_probe, now),
             model: Model::new(times, mode, has_probe, max_replacements),
-            laws: Laws::new(times, mode, max_replacements),
+            laws: Laws::new(times, mode, has_probe, max_replacements),
         }
     }
 

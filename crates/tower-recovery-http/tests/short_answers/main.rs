@@ -1,5 +1,8 @@
 //! Answers that come early, or not wholly.
 
+#[cfg(feature = "http2")]
+mod http2;
+#[path = "../support/mod.rs"]
 mod support;
 
 use std::time::Duration;
@@ -8,7 +11,7 @@ use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use tower_recovery::Delivery;
-use tower_recovery_http::{EndedEarly, IncompleteBody};
+use tower_recovery_http::{EndedEarly, IncompleteBody, Origin};
 use tower_recovery_test::{
     Act, FaultyServer, Registry,
     faulty::{ErrorCode, Until},
@@ -52,6 +55,8 @@ async fn b17_a_success_whose_body_is_short_is_maybe_sent() {
             assert_eq!((failure.delivery(), failure.attempts()), (Some(Delivery::MaybeSent), 1), "{row}");
             assert_eq!(failure.find::<IncompleteBody>().unwrap().status, StatusCode::OK, "{row}");
             assert_eq!(server.executed("write"), 1, "{row}");
+            let is_of_one_stream = !client.is_http1() && matches!(act, Act::PartialBodyThenResetStream { .. });
+            assert_eq!(failure.is_stale(), !is_of_one_stream, "{row}");
             if !client.is_http1() && act == SHORT[3] {
                 let early = *failure.find::<EndedEarly>().unwrap();
                 assert_eq!((early.received, early.promised), (SENT as u64, 1064), "{row}");
@@ -97,9 +102,7 @@ async fn b17_trailers_arrive_and_an_answer_that_ends_before_them_is_short() {
             // Without the empty line; and without the trailers, which come after the last chunk.
             let cut = [whole.len(), whole.len() - 2, whole.find("x-sum: 7").unwrap()][missing];
             let server = TrailersServer::writing([&whole[..cut], whole]).await;
-            let registry = Registry::new();
-            registry.register(NAME, "first", server.origin().parse().unwrap());
-            let api = client.api(&registry);
+            let api = client.api(&registry(&server));
             if missing > 0 {
                 let failure = bounded(api.send(write("write"))).await.unwrap_err();
                 assert_eq!(failure.delivery(), Some(Delivery::MaybeSent), "{client:?}, {missing}");
@@ -114,23 +117,15 @@ async fn b17_trailers_arrive_and_an_answer_that_ends_before_them_is_short() {
     }
 }
 
-/// B17, over HTTP/2: trailers come out, and a stream that is reset before them is short. A reset with `NO_ERROR` is not seen where no length was
-/// promised: hyper ends such a body like a whole one.
-#[cfg(feature = "http2")]
+/// B17: what ends with its connection, and promised nothing, cannot be checked: there are servers that answer nothing else.
 #[tokio::test]
-async fn b17_trailers_arrive_over_http2_and_a_stream_that_is_reset_before_them_is_short() {
-    for client in Client::HTTP2 {
-        let server = TrailersServer::resetting_first(h2::Reason::INTERNAL_ERROR).await;
-        let registry = Registry::new();
-        registry.register(NAME, "first", server.origin().parse().unwrap());
-        let api = client.api(&registry);
-        let failure = bounded(api.send(write("write"))).await.unwrap_err();
-        assert_eq!((failure.delivery(), failure.attempts()), (Some(Delivery::MaybeSent), 1), "{client:?}");
-        assert_eq!(failure.find::<IncompleteBody>().unwrap().status, StatusCode::OK, "{client:?}");
-
-        let body = bounded(api.send(read("read"))).await.unwrap().into_body();
-        assert_eq!(body.trailers().unwrap()["x-sum"], "7", "{client:?}");
-        assert_eq!((body.to_bytes(), server.answered()), (Bytes::from_static(b"done"), 2), "{client:?}");
+async fn b17_an_answer_that_the_end_of_its_connection_delimits_is_taken_for_whole() {
+    for client in Client::HTTP1 {
+        for answer in ["HTTP/1.1 200 OK\r\n\r\ndone", "HTTP/1.0 200 OK\r\nconnection: close\r\n\r\ndone"] {
+            let server = TrailersServer::writing([answer]).await;
+            let body = bounded(client.api(&registry(&server)).text(write("write"))).await.unwrap();
+            assert_eq!(body, "done", "{client:?}, {answer}");
+        }
     }
 }
 
@@ -174,4 +169,10 @@ async fn b13_an_early_verdict_that_a_reset_has_swallowed_is_maybe_sent_and_not_r
             assert_eq!((server.executed("upload"), server.connections_accepted()), (0, 1), "{client:?}");
         }
     }
+}
+
+fn registry(server: &TrailersServer) -> Registry<Origin> {
+    let registry = Registry::new();
+    registry.register(NAME, "first", server.origin().parse().expect("an origin"));
+    registry
 }

@@ -3,18 +3,25 @@
 use http::{HeaderMap, Method, StatusCode, Version, header, response::Parts};
 use tower::BoxError;
 
-use super::{UnprovenEnd, Unterminated};
-use crate::{EndedEarly, collect::promised_length};
+use super::{EndedEarly, UnprovenEnd, Unterminated, promised_length};
 
 /// What a clean end must have for it, by the head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Awaited {
+pub(crate) enum Awaited {
     /// Nothing: there is no body, or the transport reports each end that is none.
     Nothing,
-    /// That many bytes.
-    Length(u64),
+    /// That many bytes, by a head of this version.
+    Length(u64, Version),
     /// The body's own word that it is at its end; else this is what ended it.
     Mark(UnprovenEnd),
+}
+
+/// What of a request decides whether its answer has a body. Kept in the place of the method, whose copy may allocate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    Head,
+    Connect,
+    Other,
 }
 
 /// Which ends are believed beside those that are proven.
@@ -27,12 +34,12 @@ pub(crate) enum Trust {
 }
 
 impl Awaited {
-    pub(super) fn of(head: &Parts, method: &Method, trust: Trust) -> Self {
-        if has_no_body(head.status, method) {
+    pub(crate) fn of(head: &Parts, asked: Asked, trust: Trust) -> Self {
+        if has_no_body(head.status, asked) {
             return Self::Nothing;
         }
-        if let Some(length) = promised_length(head, false) {
-            return Self::Length(length);
+        if let Some(length) = promised_length(head) {
+            return Self::Length(length, head.version);
         }
         match head.version {
             Version::HTTP_2 if trust < Trust::CleanEnds => Self::Mark(UnprovenEnd::Reset),
@@ -46,24 +53,44 @@ impl Awaited {
     }
 
     /// What a clean end after so many bytes is, if it is none.
-    pub(super) fn missing(self, received: u64, is_marked: bool) -> Option<BoxError> {
+    pub(crate) fn missing(self, received: u64, is_marked: bool) -> Option<BoxError> {
         match self {
-            Self::Length(promised) if received < promised => Some(EndedEarly { received, promised }.into()),
+            Self::Length(promised, version) if received < promised => {
+                Some(EndedEarly { received, promised, version }.into())
+            }
             Self::Mark(end) if !is_marked => Some(Unterminated { received, end }.into()),
             _ => None,
         }
     }
 
     /// Whether a body that says that it is at its end may be believed.
-    pub(super) fn may_end(self, received: u64) -> bool {
-        !matches!(self, Self::Length(promised) if received < promised)
+    pub(crate) fn may_end(self, received: u64) -> bool {
+        !matches!(self, Self::Length(promised, _) if received < promised)
+    }
+
+    /// How long the body is to be.
+    pub(crate) fn length(self) -> Option<u64> {
+        match self {
+            Self::Length(promised, _) => Some(promised),
+            Self::Nothing | Self::Mark(_) => None,
+        }
+    }
+}
+
+impl From<&Method> for Asked {
+    fn from(method: &Method) -> Self {
+        match *method {
+            Method::HEAD => Self::Head,
+            Method::CONNECT => Self::Connect,
+            _ => Self::Other,
+        }
     }
 }
 
 /// RFC 9110 §6.4.1, RFC 9112 §6.3.
-fn has_no_body(status: StatusCode, method: &Method) -> bool {
-    method == Method::HEAD
-        || (method == Method::CONNECT && status.is_success())
+fn has_no_body(status: StatusCode, asked: Asked) -> bool {
+    asked == Asked::Head
+        || (asked == Asked::Connect && status.is_success())
         || status.is_informational()
         || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
 }
@@ -93,7 +120,7 @@ mod tests {
     }
 
     fn awaited(version: Version, status: u16, headers: &[(&str, &str)], method: Method) -> Awaited {
-        Awaited::of(&head(version, status, headers), &method, Trust::Proof)
+        Awaited::of(&head(version, status, headers), Asked::from(&method), Trust::Proof)
     }
 
     #[test]
@@ -124,7 +151,8 @@ mod tests {
         for version in [Version::HTTP_10, Version::HTTP_11, Version::HTTP_2, Version::HTTP_3] {
             for trust in [Trust::Proof, Trust::CloseDelimited, Trust::CleanEnds] {
                 let head = head(version, 200, &[("content-length", "7")]);
-                assert_eq!(Awaited::of(&head, &Method::GET, trust), Awaited::Length(7));
+                let awaited = Awaited::of(&head, Asked::Other, trust);
+                assert_eq!((awaited, awaited.length()), (Awaited::Length(7, version), Some(7)));
             }
         }
     }
@@ -151,7 +179,7 @@ mod tests {
 
     #[test]
     fn trust_goes_as_far_as_it_was_given() {
-        let trusted = |version, trust| Awaited::of(&head(version, 200, &[]), &Method::GET, trust);
+        let trusted = |version, trust| Awaited::of(&head(version, 200, &[]), Asked::Other, trust);
         assert_eq!(trusted(Version::HTTP_11, Trust::CloseDelimited), Awaited::Nothing);
         assert_eq!(trusted(Version::HTTP_2, Trust::CloseDelimited), RESET);
         for version in [Version::HTTP_11, Version::HTTP_2] {
@@ -161,17 +189,18 @@ mod tests {
 
     #[test]
     fn an_end_is_missed_below_the_length_and_without_the_mark() {
-        let early = Awaited::Length(7).missing(6, true).unwrap();
-        assert_eq!(early.downcast_ref(), Some(&EndedEarly { received: 6, promised: 7 }));
+        let seven = Awaited::Length(7, Version::HTTP_2);
+        let early = seven.missing(6, true).unwrap();
+        assert_eq!(early.downcast_ref(), Some(&EndedEarly { received: 6, promised: 7, version: Version::HTTP_2 }));
         for (awaited, end) in [(CLOSED, UnprovenEnd::ConnectionClosed), (RESET, UnprovenEnd::Reset)] {
             let missing = awaited.missing(6, false).unwrap();
             assert_eq!(missing.downcast_ref(), Some(&Unterminated { received: 6, end }));
-            assert!(awaited.missing(6, true).is_none() && awaited.may_end(0));
+            assert!(awaited.missing(6, true).is_none() && awaited.may_end(0) && awaited.length().is_none());
         }
         for is_marked in [true, false] {
-            assert!(Awaited::Length(7).missing(7, is_marked).is_none());
+            assert!(seven.missing(7, is_marked).is_none());
             assert!(Awaited::Nothing.missing(0, is_marked).is_none());
         }
-        assert!(Awaited::Length(7).may_end(7) && !Awaited::Length(7).may_end(6) && Awaited::Nothing.may_end(0));
+        assert!(seven.may_end(7) && !seven.may_end(6) && Awaited::Nothing.may_end(0));
     }
 }

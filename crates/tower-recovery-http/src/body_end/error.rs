@@ -1,6 +1,22 @@
-//! Ends that may be none.
+//! Ends that are none, or that may be none.
 
 use std::fmt;
+
+use http::Version;
+
+/// A body ended cleanly before the length that its head promised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the body ended after {received} of {promised} bytes")]
+#[non_exhaustive]
+pub struct EndedEarly {
+    /// How many bytes came.
+    pub received: u64,
+    /// The `content-length` of the head.
+    pub promised: u64,
+    /// The version of the head, which says what can have ended the body. Over HTTP/2 that is the peer's `NO_ERROR` for this stream; over HTTP/1, where hyper
+    /// reports a short body itself, it is the end of the connection, from a client that does not.
+    pub version: Version,
+}
 
 /// A body ended cleanly, and nothing proves that this was its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
