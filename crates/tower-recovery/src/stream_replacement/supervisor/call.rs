@@ -206,6 +206,9 @@ where
         if !self.block.rules.is_whole(&request) {
             return self.end(attempt, StreamEnd::Dropped, Some(GiveUp::IncompleteCopy), None);
         }
+        // What was silent until now was the instance. Who is sent something now is given its time.
+        self.cancel_probe();
+        self.machine.started(Instant::now());
         attempt.call(self.send(&mut inner, request));
         Step::Next
     }
@@ -216,10 +219,6 @@ where
         attempt: Pin<&mut Attempt<Inner::Future>>,
         failure: Failure,
     ) -> Step<Next<Streams, Inner::Response>> {
-        // What was handed back is sent before a copy: it is the same request, and it may be the only one there is.
-        if let Some(unsent) = failure.take_unsent() {
-            self.next = Some(unsent);
-        }
         self.failed(attempt, failure)
     }
 
@@ -235,6 +234,8 @@ where
         {
             failure.set_verdict(verdict);
         }
+        // Who has opened a stream has the request, whatever breaks it.
+        self.may_have_run = true;
         self.failed(attempt, failure)
     }
 
@@ -284,7 +285,7 @@ where
         failure: Option<Failure>,
     ) -> Step<Next<Streams, Inner::Response>> {
         match order {
-            Order::Replace(basis) => match self.request_for_another() {
+            Order::Replace(basis) => match self.request_for_another(failure.as_ref()) {
                 Ok(()) => self.replace(attempt, basis),
                 Err(none) => {
                     let gave_up = none.give_up();
@@ -310,7 +311,11 @@ where
     }
 
     /// Sees to it that there is a request for another attempt.
-    fn request_for_another(&mut self) -> Result<(), NoRequest> {
+    fn request_for_another(&mut self, failure: Option<&Failure>) -> Result<(), NoRequest> {
+        // What was handed back is sent before a copy: it is the same request, and it may be the only one there is.
+        if let Some(unsent) = failure.and_then(Failure::take_unsent) {
+            self.next = Some(unsent);
+        }
         let next = self.next.as_mut().ok_or(NoRequest::NoCopy)?;
         if !self.block.rules.is_whole(next) {
             return Err(NoRequest::IncompleteCopy);
@@ -364,19 +369,22 @@ where
         let is_the_first = self.machine.attempt() == 1 && !had_opened;
         let proven = failure.as_ref().map_or(Some(Delivery::MaybeSent), Failure::delivery);
         let is_untouched = matches!(proven, None | Some(Delivery::Answered));
+        // What a layer below has spent stays spent.
+        let below = failure.as_ref().and_then(Failure::gave_up);
+        let is_as_it_was = is_the_first || is_untouched || !was_watched;
         let mut out = match failure {
-            Some(failure) if is_the_first || is_untouched || !was_watched => failure,
+            Some(failure) if is_as_it_was && reason != StreamEnd::NotResumed => failure,
             other => self.broken(reason, other),
         };
         out.set_attempts(self.machine.attempt());
-        if let Some(gave_up) = gave_up {
+        if let Some(gave_up) = gave_up.or(below) {
             out.set_gave_up(gave_up);
         }
         Step::Out(Some(Err(out)))
     }
 
     fn broken(&self, reason: StreamEnd, failure: Option<Failure>) -> Failure {
-        let mut verdict = failure.as_ref().map_or(Verdict::maybe_sent(), Failure::verdict);
+        let mut verdict = failure.as_ref().map_or(Verdict::never_sent(), Failure::verdict);
         if self.may_have_run {
             verdict = verdict.with_delivery(Delivery::MaybeSent);
         }
