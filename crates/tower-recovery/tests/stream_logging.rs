@@ -63,7 +63,7 @@ async fn a_replaced_drop_is_a_warning_with_its_reason() {
     call(replacing(), vec![stream(&["ab"], Some(Fault::Lost)), stream(&["c", "."], None)], vec![]).await;
 
     let replacing = line(&log, "Replacing a stream.", Level::WARN);
-    assert_eq!(replacing.field("basis"), "RetryableTransportFailure");
+    assert_eq!(replacing.field("basis"), "retryable transport failure");
     assert_eq!((replacing.field("attempt"), replacing.field("duplicate_server_work_possible")), ("1", "true"));
     assert!(replacing.field("pause").ends_with('s'));
     let failed = line(&log, "An attempt of a stream failed.", Level::INFO);
@@ -113,7 +113,7 @@ async fn what_is_left_alone_and_what_is_not_needed_any_more_have_lines_of_their_
     let policy = StreamPolicy::builder(StreamMode::Preserve).idle(std::time::Duration::from_secs(100));
     let late = stream(&["."], None).delayed(std::time::Duration::from_secs(500));
     call(policy, vec![late], vec![Step::answer(Health::Healthy), Step::hang()]).await;
-    assert_eq!(line(&log, "A silent stream is left alone.", Level::INFO).field("reason"), "Mode");
+    assert_eq!(line(&log, "A silent stream is left alone.", Level::INFO).field("reason"), "the policy preserves it");
 
     let late = stream(&["."], None).delayed(std::time::Duration::from_secs(120));
     call(replacing().idle(std::time::Duration::from_secs(100)), vec![late], vec![Step::hang()]).await;

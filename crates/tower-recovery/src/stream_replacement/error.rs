@@ -5,7 +5,7 @@ use std::fmt;
 use tower::BoxError;
 
 use super::{ResumeRefused, StreamReport};
-use crate::{failure::Slot, sources};
+use crate::failure::Slot;
 
 /// A stream ended before it was complete, and was not replaced, or not any more.
 ///
@@ -19,6 +19,7 @@ pub struct StreamBroken {
     /// What became of all of them.
     pub report: StreamReport,
     partial: Slot,
+    refused: Option<ResumeRefused>,
     source: Option<BoxError>,
 }
 
@@ -40,8 +41,13 @@ pub enum StreamEnd {
 }
 
 impl StreamBroken {
-    pub(super) fn new(reason: StreamEnd, report: StreamReport, source: Option<BoxError>) -> Self {
-        Self { reason, report, partial: Slot::empty(), source }
+    pub(super) fn new(
+        reason: StreamEnd,
+        report: StreamReport,
+        refused: Option<ResumeRefused>,
+        source: Option<BoxError>,
+    ) -> Self {
+        Self { reason, report, partial: Slot::empty(), refused, source }
     }
 
     /// Of a stream that was to be handed out whole: what the last attempt had given, as a `Vec` of its items. It is **not** the result. The second call gets
@@ -51,10 +57,10 @@ impl StreamBroken {
         self.partial.take()
     }
 
-    /// Why the stream could not be resumed, where that ended it.
+    /// Why the rest of the stream could not be asked for, or what came was not the rest, where that ended it.
     #[must_use]
     pub fn resume_refused(&self) -> Option<&ResumeRefused> {
-        sources(self.source.as_deref()?).find_map(|error| error.downcast_ref())
+        self.refused.as_ref()
     }
 
     pub(super) fn keep_partial<Item: Send + 'static>(&self, items: Vec<Item>) {

@@ -102,7 +102,7 @@
 //! # Readiness
 //!
 //! That of the inner service; the first attempt is called on the instance that was readied. A replacement readies a clone, after the attempt that it replaces is
-//! closed; what backpressure it meets there is waited for, and counts as silence.
+//! closed; what backpressure it meets there is waited for, and counts as silence, until the request is sent: from then on its own silence counts.
 //!
 //! # Cancel safety
 //!

@@ -12,6 +12,8 @@
 mod corners;
 mod driver;
 mod expect;
+#[path = "../support/flag.rs"]
+mod flag;
 mod laws;
 mod protocol;
 mod record;

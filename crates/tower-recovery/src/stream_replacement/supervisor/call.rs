@@ -39,6 +39,8 @@ where
     pub(super) account: Account,
     /// Whether some attempt may have executed.
     pub(super) may_have_run: bool,
+    /// Why the rest could not be asked for, or was none.
+    pub(super) refused: Option<ResumeRefused>,
     /// How many attempts a retry layer below has spent beyond those that are counted here.
     pub(super) further_below: u32,
 }
@@ -64,6 +66,7 @@ where
             probing: None,
             account: Account::new(),
             may_have_run: false,
+            refused: None,
             further_below: 0,
             block,
         }
@@ -214,6 +217,9 @@ where
         if !self.block.rules.is_whole(&request) {
             return self.end(attempt, StreamEnd::Dropped, Some(GiveUp::IncompleteCopy), None);
         }
+        // What was silent until now was the instance. Who is sent something now is given its time.
+        self.cancel_probe();
+        self.machine.started(Instant::now());
         attempt.call(self.send(&mut inner, request));
         Step::Next
     }
@@ -230,6 +236,8 @@ where
         {
             failure.set_verdict(verdict);
         }
+        // Who has opened a stream has the request, whatever breaks it.
+        self.may_have_run = true;
         self.failed(attempt, failure)
     }
 
@@ -268,6 +276,7 @@ where
     ) -> Step<Next<Streams, Inner::Response>> {
         self.may_have_run = true;
         self.attempt_failed(Some(Delivery::Answered), refused.to_string());
+        self.refused = Some(refused.clone());
         let failure = Failure::new(Verdict::maybe_sent().permanent(), refused);
         self.end(attempt, StreamEnd::NotResumed, None, Some(failure))
     }

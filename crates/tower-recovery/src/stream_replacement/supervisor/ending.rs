@@ -43,7 +43,8 @@ where
                     Ok(()) => self.replace(attempt, basis),
                     Err(none) => {
                         let gave_up = none.give_up();
-                        self.end(attempt, happened, Some(gave_up), failure.or_else(|| none.into_failure()))
+                        self.refused = none.refused();
+                        self.end(attempt, happened, Some(gave_up), failure)
                     }
                 }
             }
@@ -134,14 +135,15 @@ where
         Step::Out(Some(Err(out)))
     }
 
-    fn broken(&self, reason: StreamEnd, failure: Option<Failure>) -> Failure {
-        let mut verdict = failure.as_ref().map_or(Verdict::maybe_sent(), Failure::verdict);
+    fn broken(&mut self, reason: StreamEnd, failure: Option<Failure>) -> Failure {
+        let mut verdict = failure.as_ref().map_or(Verdict::never_sent(), Failure::verdict);
         if self.may_have_run {
             verdict = verdict.with_delivery(Delivery::MaybeSent);
         }
         let lease = failure.as_ref().and_then(Failure::lease).cloned();
         let report = self.report();
-        let mut broken = Failure::new(verdict, StreamBroken::new(reason, report, failure.map(Into::into)));
+        let mut broken =
+            Failure::new(verdict, StreamBroken::new(reason, report, self.refused.take(), failure.map(Into::into)));
         if let Some(lease) = lease {
             broken.set_lease(lease);
         }
@@ -164,9 +166,9 @@ impl NoRequest {
         }
     }
 
-    fn into_failure(self) -> Option<Failure> {
+    fn refused(self) -> Option<ResumeRefused> {
         match self {
-            Self::NotResumable(refused) => Some(Failure::new(Verdict::maybe_sent(), refused)),
+            Self::NotResumable(refused) => Some(refused),
             Self::NoCopy | Self::IncompleteCopy => None,
         }
     }

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use tower::BoxError;
 use tower_service::Service;
 
-use super::{Attempt, Call, Next, Step};
+use super::{Attempt, Call, Next, Stage, Step};
 use crate::{
     RecoveryEvent, RequestRules, event,
     stream_replacement::{
@@ -147,8 +147,8 @@ where
                     items,
                     bytes,
                 });
-                // What it does to this day nobody knows.
-                self.may_have_run = true;
+                // What it does to this day nobody knows, unless it still waits to be sent.
+                self.may_have_run |= !matches!(self.stage, Stage::Readying(_));
                 return self.conclude(attempt, order, StreamEnd::Silent, None);
             }
         }

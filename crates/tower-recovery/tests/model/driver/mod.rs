@@ -20,13 +20,14 @@ use tower_recovery::{HandleCache, ShareBudget};
 use crate::{
     corners::Corners,
     expect::{Expect, broken},
+    flag::Flag,
     laws::Oracle,
     protocol::{Call, End},
     record::{Cause, Event, Outcome, Record},
     reference::{Model, Settings, Spec},
     script::{Amount, Answer, Readiness, Script, Step},
     stack::{self, Boxed, Stack, Worker},
-    task::{Flag, Task},
+    task::Task,
     world::{Handle, World},
 };
 
