@@ -21,7 +21,7 @@ use tempfile::TempDir;
 use tokio::net::TcpSocket;
 use tower_recovery_test::{FaultyServer, faulty::RefusedAddress};
 
-use super::proxy::Process;
+use crate::servers::Process;
 
 const ADDRESS: &str = "REAL_PROXIES_BACKEND_ADDRESS";
 const LOG: &str = "REAL_PROXIES_BACKEND_LOG";

@@ -2,6 +2,8 @@
 
 use std::{net::SocketAddr, path::Path};
 
+use crate::servers::nginx;
+
 /// Which proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -21,6 +23,13 @@ impl Kind {
             Self::Haproxy { .. } => "haproxy",
         }
     }
+
+    pub(crate) fn arguments(self) -> fn(&Path, &Path) -> Vec<String> {
+        match self {
+            Self::Nginx => nginx::arguments,
+            Self::Haproxy { .. } => |file, _| vec!["-db".into(), "-f".into(), file.display().to_string()],
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -30,15 +39,6 @@ pub(crate) struct Addresses {
     pub(crate) backend: SocketAddr,
 }
 
-pub(crate) fn command_line(kind: Kind, file: &Path, directory: &Path) -> Vec<String> {
-    let (file, directory) = (file.display().to_string(), directory.display().to_string());
-    match kind {
-        // The error log of its start would go to the system's directory otherwise.
-        Kind::Nginx => vec!["-c".into(), file, "-p".into(), directory, "-e".into(), "stderr".into()],
-        Kind::Haproxy { .. } => vec!["-db".into(), "-f".into(), file],
-    }
-}
-
 pub(crate) fn configuration(kind: Kind, addresses: Addresses, directory: &Path) -> String {
     match kind {
         Kind::Nginx => nginx(addresses, directory),
@@ -46,37 +46,25 @@ pub(crate) fn configuration(kind: Kind, addresses: Addresses, directory: &Path) 
     }
 }
 
-/// One process in the foreground, which writes nothing outside of its directory.
 fn nginx(Addresses { http1, http2, backend }: Addresses, directory: &Path) -> String {
-    let directory = directory.display();
-    format!(
-        "daemon off;
-        master_process off;
-        pid {directory}/pid;
-        error_log stderr warn;
-        events {{ worker_connections 512; }}
-        http {{
-            access_log {directory}/access.log;
-            client_body_temp_path {directory}/client_body;
-            proxy_temp_path {directory}/proxy;
-            fastcgi_temp_path {directory}/fastcgi;
-            uwsgi_temp_path {directory}/uwsgi;
-            scgi_temp_path {directory}/scgi;
-            upstream backend {{
-                server {backend} max_fails=0;
-                keepalive 32;
+    let http = format!(
+        "access_log {}/access.log;
+        upstream backend {{
+            server {backend} max_fails=0;
+            keepalive 32;
+        }}
+        server {{
+            listen {http1};
+            listen {http2} http2;
+            location / {{
+                proxy_pass http://backend;
+                proxy_http_version 1.1;
+                proxy_set_header connection \"\";
             }}
-            server {{
-                listen {http1};
-                listen {http2} http2;
-                location / {{
-                    proxy_pass http://backend;
-                    proxy_http_version 1.1;
-                    proxy_set_header connection \"\";
-                }}
-            }}
-        }}\n"
-    )
+        }}",
+        directory.display()
+    );
+    nginx::configuration(directory, &http)
 }
 
 /// Without pauses before it says that nobody listens behind it; everything else is as it comes.

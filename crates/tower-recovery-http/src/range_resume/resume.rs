@@ -21,6 +21,9 @@ use super::{
 /// The rest is accepted if it is a 206 of exactly the bytes that were asked for, of the same length in all, with the same entity tag and encoding. Anything else ends the stream with
 /// [`ResumeRefused`]: a 200, by which a server says that the representation has changed or that it serves no ranges; a part of the rest; several ranges.
 ///
+/// It is as good as the tag. nginx makes that of the length and the second of the last change: two files of one length that were put in one place within a second are one
+/// to it.
+///
 /// Of the caller's request only `Range` and `If-Range` are replaced; other conditions are sent as they were.
 #[derive(Clone, Debug)]
 pub struct RangeResume {

@@ -111,7 +111,9 @@ impl SseEvent {
     /// What the parser found in one block; `None` for a block without data, which is no event (WHATWG HTML §9.2.6).
     pub(super) fn from_block(block: Sse) -> Result<Self, Metadata> {
         let Sse { event, data, id, retry } = block;
-        let Some(data) = data else { return Err(Metadata { id, retry }) };
+        let Some(mut data) = data else { return Err(Metadata { id, retry }) };
+        // The parser leaves up to as much room again, of which who holds events back up to a limit knows nothing.
+        data.shrink_to_fit();
         Ok(Self { event: event.filter(|event| !event.is_empty()), data, id, retry, sight: None })
     }
 
@@ -170,6 +172,16 @@ mod tests {
             (SseEvent::new("x").with_retry(Duration::MAX), "data: x\nretry: 18446744073709551615\n\n"),
         ] {
             assert_eq!(event.into_bytes(), expected);
+        }
+    }
+
+    #[test]
+    fn an_event_that_was_read_holds_no_more_than_its_size() {
+        for lines in [1, 9] {
+            let (mut data, line) = (String::with_capacity(1 << 20), "x".repeat(10_000));
+            data.extend(std::iter::repeat_n(&*line, lines));
+            let event = SseEvent::from_block(Sse { data: Some(data), ..Sse::default() }).unwrap();
+            assert_eq!((event.data.capacity(), event.size()), (lines * 10_000, lines * 10_000));
         }
     }
 
