@@ -70,10 +70,17 @@ fn episodes() -> impl Strategy<Value = Vec<Step>> {
         1 => vec(steps(), 1..=8),
         1 => Just(vec![Step::Head(stream), Step::Feed(Feed::Content)]),
         1 => Just(vec![Step::Feed(breaks), to_the_next, Step::Head(stream)]),
+        1 => vec(any::<bool>(), 1..=4).prop_map(move |preamble| begins_with(stream, preamble)),
         1 => Just(vec![to_the_next, Step::Probe(Health::Healthy)]),
         1 => Just(vec![to_the_next, Step::Probe(Health::Healthy), to_the_next, to_the_next]),
         1 => Just([Step::Feed(Feed::KeepAlive), Step::Advance(Amount::Millis(90_000))].repeat(3)),
     ]
+}
+
+/// A stream that begins so, which may be more than is held back.
+fn begins_with(stream: Opening, preamble: Vec<bool>) -> Vec<Step> {
+    let preamble = preamble.into_iter().map(|long| Step::Feed(Feed::Preamble { long }));
+    std::iter::once(Step::Head(stream)).chain(preamble).collect()
 }
 
 fn steps() -> impl Strategy<Value = Step> {
@@ -106,6 +113,7 @@ fn feeds() -> impl Strategy<Value = Feed> {
     prop_oneof![
         5 => Just(Feed::KeepAlive),
         2 => Just(Feed::Progress),
+        4 => prop::bool::weighted(0.4).prop_map(|long| Feed::Preamble { long }),
         10 => Just(Feed::Content),
         1 => Just(Feed::Skipping),
         2 => Just(Feed::Terminal),
