@@ -12,7 +12,7 @@ use crate::{
     strategies::{any_admission, scripts, setups, whole},
 };
 
-const SCRIPTS: usize = 400;
+const SCRIPTS: usize = 600;
 
 /// What is at stake so often at least, over all shapes of the layer.
 const AT_STAKE: &[(&str, u32)] = &[
@@ -23,6 +23,7 @@ const AT_STAKE: &[(&str, u32)] = &[
     ("law 1: not after the first item", 20),
     ("law 1: not beyond the budget", 100),
     ("law 1: not in this mode", 100),
+    ("law 1: replaced after a preamble", 10),
     ("law 2: there is no request", 20),
     ("law 3: not silenced", 20),
     ("law 3: silenced", 100),
@@ -34,12 +35,19 @@ const AT_STAKE: &[(&str, u32)] = &[
     ("law 4: an item that is a verdict", 15),
     ("law 7: a response that is not the rest", 3),
     ("law 7: an item that does not continue", 5),
+    ("law 7: a preamble before the first item", 15),
+    ("law 7: a preamble that is too long", 15),
     ("law 7: begun anew", 20),
+    ("law 7: nothing but a preamble", 3),
+    ("law 7: nothing of an earlier attempt is a part", 10),
     ("law 7: replaced after items", 50),
     ("law 7: resumed", 10),
+    ("law 7: the rest of what failed cannot be asked for", 2),
     ("law 7: too long", 2),
     ("law 7: whole, of a replacement", 10),
+    ("law 8: attempts below are counted", 10),
     ("law 8: failed and silent attempts share the budget", 30),
+    ("law 8: what was spent below is replaced", 5),
     ("law 9: left during a probe", 10),
     ("law 9: left in the grace", 2),
     ("law 9: left in the pause", 10),
@@ -58,6 +66,8 @@ const AT_STAKE: &[(&str, u32)] = &[
     ("silence: no work", 40),
     ("silence: not healthy", 50),
     ("silence: three probes without an answer", 100),
+    ("silence: without a probe, and at once over", 3),
+    ("silence: without a probe, and over", 20),
 ];
 
 #[test]

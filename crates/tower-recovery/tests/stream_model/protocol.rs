@@ -87,19 +87,32 @@ pub(crate) struct Item {
 pub(crate) enum Part {
     KeepAlive,
     Progress,
+    Preamble { long: bool },
     Content,
     Terminal,
     Verdict,
 }
 
+/// So much of a preamble is held back.
+pub(crate) const PREAMBLE_LIMIT: usize = 64 << 10;
+
 impl Item {
     pub(crate) fn bytes(&self) -> u64 {
-        10 + u64::from(self.number % 3)
+        match self.part {
+            // Two of them are just what may be held back.
+            Part::Preamble { long: true } => (PREAMBLE_LIMIT / 2 - size_of::<Self>()) as u64,
+            _ => 10 + u64::from(self.number % 3),
+        }
+    }
+
+    /// What holding it back counts.
+    pub(crate) fn held_bytes(&self) -> usize {
+        usize::try_from(self.bytes()).expect("it is small") + size_of::<Self>()
     }
 
     /// Whether it is a part of the result.
     pub(crate) fn is_of_the_result(&self) -> bool {
-        matches!(self.part, Part::Content | Part::Terminal)
+        matches!(self.part, Part::Preamble { .. } | Part::Content | Part::Terminal)
     }
 }
 
@@ -131,6 +144,7 @@ impl StreamRules<Answer> for Streams {
         match item.part {
             Part::KeepAlive => Sight::KeepAlive,
             Part::Progress => Sight::Progress,
+            Part::Preamble { .. } => Sight::Preamble,
             Part::Content => Sight::Content,
             Part::Terminal => Sight::Terminal,
             Part::Verdict => Sight::Verdict,

@@ -4,9 +4,7 @@ use std::panic::resume_unwind;
 
 use tower_recovery::{
     Delivery, Failure, GiveUp, NotReady, RecoveryEvent,
-    stream_replacement::{
-        PreservedBecause, ReplacementBasis, ResumeRefused, StreamBroken, StreamEnd, StreamReport, WholeTooLong,
-    },
+    stream_replacement::{PreservedBecause, ReplacementBasis, StreamBroken, StreamEnd, StreamReport, WholeTooLong},
 };
 
 use crate::{
@@ -82,6 +80,8 @@ pub(crate) struct Untaken {
 pub(crate) struct Seen {
     pub(crate) delivery: Option<Delivery>,
     pub(crate) permanent: bool,
+    /// How many attempts a layer below has made.
+    pub(crate) attempts: u32,
     pub(crate) gave_up: Option<GiveUp>,
     pub(crate) unsent: bool,
     pub(crate) not_ready: bool,
@@ -145,6 +145,7 @@ pub(crate) struct Outcome {
     pub(crate) partial: Option<Vec<Item>>,
     pub(crate) fault: Option<Fault>,
     pub(crate) not_ready: bool,
+    /// Why the rest could not be asked for, or was none, is told.
     pub(crate) not_resumed: bool,
     pub(crate) too_long: bool,
 }
@@ -176,7 +177,7 @@ impl From<Failure> for Outcome {
             broken: broken.map(|broken| (broken.reason, Report::from(&broken.report))),
             fault: failure.find().copied(),
             not_ready: failure.find::<NotReady>().is_some(),
-            not_resumed: failure.find::<ResumeRefused>().is_some(),
+            not_resumed: broken.and_then(StreamBroken::resume_refused).is_some(),
             too_long: failure.find::<WholeTooLong>().is_some(),
         }
     }

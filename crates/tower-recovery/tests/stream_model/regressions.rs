@@ -87,6 +87,18 @@ fn law_2_a_request_that_is_not_sent_again_is_handed_on() {
 }
 
 #[test]
+fn law_8_attempts_below_are_counted_whatever_ends_the_stream() {
+    let never_sent = Head(Fails { kind: Kind::NeverSent, handed_back: false });
+    let spent_below = [never_sent, Advance(Millis(1_000)), never_sent, Advance(ToTheNext), STREAM];
+    let ends: [&[Step]; 3] =
+        [&[Feed(Content); 4], &[Feed(End)], &[Feed(Breaks { kind: Kind::MaybeSent, known: false })]];
+    for end in ends {
+        let setup = Setup { retries: true, admission: Admission::Whole { limit: 100 }, ..PLAIN };
+        keeps_the_laws(setup, &[spent_below.as_slice(), end].concat(), Finish::Serve);
+    }
+}
+
+#[test]
 fn law_8_a_verdict_in_place_of_the_rest_ends_the_stream_with_its_account() {
     let setup = Setup { admission: Admission::Resumed, ..PLAIN };
     let breaks = Breaks { kind: Kind::MaybeSent, known: false };

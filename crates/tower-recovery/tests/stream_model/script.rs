@@ -88,6 +88,10 @@ pub(crate) enum Opening {
 pub(crate) enum Feed {
     KeepAlive,
     Progress,
+    /// A part of the result that commits to nothing.
+    Preamble {
+        long: bool,
+    },
     Content,
     /// A part of the result that leaves one out.
     Skipping,

@@ -64,12 +64,20 @@ pub(crate) fn any_admission() -> impl Strategy<Value = Admission> {
 fn episodes() -> impl Strategy<Value = Vec<Step>> {
     let stream = Opening::Stream { resumes: true };
     let breaks = Feed::Breaks { kind: Kind::MaybeSent, known: false };
+    let never_sent = Opening::Fails { kind: Kind::NeverSent, handed_back: false };
     let to_the_next = Step::Advance(Amount::ToTheNext);
     prop_oneof![
         8 => vec(steps(), 1..=3),
         1 => vec(steps(), 1..=8),
         1 => Just(vec![Step::Head(stream), Step::Feed(Feed::Content)]),
-        1 => Just(vec![Step::Feed(breaks), to_the_next, Step::Head(stream)]),
+        1 => prop::bool::weighted(0.8).prop_map(move |resumes| {
+            vec![Step::Feed(breaks), to_the_next, Step::Head(Opening::Stream { resumes })]
+        }),
+        1 => (vec(any::<bool>(), 1..=4), any::<bool>()).prop_map(move |(preamble, ends)| {
+            let feeds = preamble.into_iter().map(|long| Feed::Preamble { long }).chain(ends.then_some(Feed::End));
+            std::iter::once(Step::Head(stream)).chain(feeds.map(Step::Feed)).collect()
+        }),
+        1 => Just(vec![Step::Head(never_sent), Step::Advance(Amount::Millis(1_000)), Step::Head(never_sent)]),
         1 => Just(vec![to_the_next, Step::Probe(Health::Healthy)]),
         1 => Just(vec![to_the_next, Step::Probe(Health::Healthy), to_the_next, to_the_next]),
         1 => Just([Step::Feed(Feed::KeepAlive), Step::Advance(Amount::Millis(90_000))].repeat(3)),
@@ -106,8 +114,9 @@ fn feeds() -> impl Strategy<Value = Feed> {
     prop_oneof![
         5 => Just(Feed::KeepAlive),
         2 => Just(Feed::Progress),
+        4 => prop::bool::weighted(0.4).prop_map(|long| Feed::Preamble { long }),
         10 => Just(Feed::Content),
-        1 => Just(Feed::Skipping),
+        2 => Just(Feed::Skipping),
         2 => Just(Feed::Terminal),
         1 => Just(Feed::Verdict),
         1 => Just(Feed::Flood),

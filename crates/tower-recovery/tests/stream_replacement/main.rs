@@ -20,6 +20,7 @@ mod silence;
 #[path = "../support/mod.rs"]
 mod support;
 mod told;
+mod unprobed;
 mod until_first_item;
 mod whole;
 mod world;

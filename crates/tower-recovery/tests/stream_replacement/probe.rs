@@ -166,18 +166,6 @@ async fn a_stream_that_ends_drops_its_probe() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_a_probe_a_silent_stream_is_left_alone_in_every_mode() {
-    for mode in [StreamMode::RetryOnHealthyProbe, StreamMode::Preserve] {
-        let ([lines], peer) = fed();
-        let mut call = Driven::new(over(under(StreamPolicy::builder(mode), whole()), peer).oneshot(Call::write()));
-        call.waits();
-        call.waits_for(seconds(20_000)).await;
-        lines.send(".");
-        assert_eq!(call.output().unwrap().items, ["."]);
-    }
-}
-
-#[tokio::test(start_paused = true)]
 async fn calls_share_a_probe_service_and_no_probe() {
     let probe: Prober = prober([Step::hang()]);
     let stack = over(watching(whole()).health_probe(probe.clone()), peer([Step::hang()]));

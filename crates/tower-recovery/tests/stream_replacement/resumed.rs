@@ -164,13 +164,28 @@ async fn an_item_of_the_first_attempt_is_checked_as_well() {
 
 #[tokio::test(start_paused = true)]
 async fn a_rest_that_cannot_be_asked_for_ends_the_stream_with_what_broke_it() {
-    let peer = peer([breaks(&["a", "b", "c", "d"], Fault::Lost), gives(&["."])]);
-    let (read, outcome) = read(&peer).await;
-    let failure = outcome.unwrap_err();
-    assert_eq!((read.len(), peer.calls()), (4, 1));
-    let broken: &StreamBroken = failure.find().unwrap();
-    assert_eq!((broken.reason, failure.find()), (StreamEnd::Dropped, Some(&Fault::Lost)));
-    assert_eq!((failure.gave_up(), failure.is_exhausted()), (Some(GiveUp::NoRequest), false));
+    for (first, rest, attempts) in [
+        (breaks(&["a", "b", "c", "d"], Fault::Lost), None, 1),
+        (breaks(&["a"], Fault::Lost), Some(breaks_under(Head::REST, &["b", "c", "d"], Fault::Lost)), 2),
+    ] {
+        let peer = peer([first].into_iter().chain(rest).chain([gives(&["."])]));
+        let (read, outcome) = read(&peer).await;
+        let failure = outcome.unwrap_err();
+        assert_eq!((read.len(), peer.calls()), (4, attempts));
+        assert_eq!(refused(&failure, StreamEnd::Dropped, "too much was handed out") as usize, attempts);
+        let broken: &StreamBroken = failure.find().unwrap();
+        let source = std::error::Error::source(broken).unwrap();
+        assert_eq!(source.downcast_ref::<Failure>().unwrap().find(), Some(&Fault::Lost), "it is what broke the stream");
+        assert_eq!((failure.gave_up(), failure.is_exhausted()), (Some(GiveUp::NoRequest), false));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_was_refused_where_the_budget_alone_ends_it() {
+    let peer = peer([breaks(&["a"], Fault::Lost), fault(Fault::Lost)]);
+    let failure = read(&peer).await.1.unwrap_err();
+    assert!(failure.is_exhausted());
+    assert_eq!(failure.find::<StreamBroken>().unwrap().resume_refused(), None);
 }
 
 #[tokio::test(start_paused = true)]

@@ -104,6 +104,11 @@ where
         self.account.report(self.machine.attempt())
     }
 
+    /// How many attempts there were, those of a retry layer below among them.
+    pub(super) fn attempts(&self) -> u32 {
+        self.machine.attempt().saturating_add(self.further_below)
+    }
+
     pub(super) fn is_between_attempts(&self) -> bool {
         matches!(self.stage, Stage::Pausing(_) | Stage::Over)
     }

@@ -128,7 +128,7 @@ where
             Some(failure) if is_untouched && reason != StreamEnd::NotResumed => failure,
             other => self.broken(reason, other),
         };
-        out.set_attempts(self.machine.attempt().saturating_add(self.further_below));
+        out.set_attempts(self.attempts());
         if let Some(gave_up) = gave_up {
             out.set_gave_up(gave_up);
         }

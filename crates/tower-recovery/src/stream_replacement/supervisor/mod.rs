@@ -116,7 +116,7 @@ where
             call.attempt_failed(failure.delivery(), event::text(failure.cause().unwrap_or(&failure)));
         }
         call.close(this.attempt);
-        failure.set_attempts(call.report().attempts);
+        failure.set_attempts(call.attempts());
         failure
     }
 

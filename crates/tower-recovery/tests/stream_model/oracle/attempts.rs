@@ -126,6 +126,7 @@ impl Oracle {
         match outcome {
             Ok(head) => self.opens(head),
             Err(seen) => {
+                self.further_below += seen.attempts.saturating_sub(1);
                 let refused = self.refused.take().filter(|_| seen.fault.is_none());
                 self.ends(Cause::Call { seen, refused });
             }
@@ -241,5 +242,6 @@ impl Oracle {
         self.discarded.push((self.attempt, basis, self.items, self.bytes));
         self.stage = Stage::Pausing { since: self.now, pause: std::time::Duration::MAX / 4 };
         (self.items, self.bytes) = (0, 0);
+        self.holds_nothing();
     }
 }

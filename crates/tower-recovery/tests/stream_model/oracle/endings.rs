@@ -78,6 +78,9 @@ impl Oracle {
                 return self.is_replaced(cause);
             }
             self.stakes.meets("law 2: there is no request");
+            if has_request && matches!(cause, Cause::Call { .. } | Cause::Stream { .. }) {
+                self.stakes.meets("law 7: the rest of what failed cannot be asked for");
+            }
             return self.ends_for_good(cause, has_opened, Some(GiveUp::NoRequest), has_request);
         }
         let spent = may && refusal == Some(Refusal::Spent);
@@ -111,7 +114,9 @@ impl Oracle {
             Cause::Stream { kind, .. } => {
                 by_transport(kind.verdict().delivery(), kind.verdict().is_permanent(), kind.gave_up())
             }
-            Cause::NotReady | Cause::Incomplete | Cause::Silent(StreamEnd::Silent) => true,
+            Cause::NotReady | Cause::Incomplete => true,
+            // A silence proves nothing where nobody says that the route works.
+            Cause::Silent(StreamEnd::Silent) => self.setup.probed,
             Cause::Silent(_) | Cause::NotResumed => false,
         }
     }
@@ -130,6 +135,12 @@ impl Oracle {
         if matches!(cause, Cause::Call { refused: Some(_), .. }) {
             self.stakes.meets("law 4: a refusal is repeated");
         }
+        if !self.held.is_empty() && self.setup.admission == Admission::UntilFirstItem {
+            self.stakes.meets("law 1: replaced after a preamble");
+        }
+        if matches!(cause, Cause::Call { seen, .. } if seen.gave_up == Some(GiveUp::Attempts)) {
+            self.stakes.meets("law 8: what was spent below is replaced");
+        }
         self.closes_for_another(basis);
     }
 
@@ -141,6 +152,13 @@ impl Oracle {
             return self.opens(head);
         }
         let outcome = self.outcome(cause, has_opened, gave_up, not_asked);
+        if self.further_below > 0 {
+            self.stakes.meets("law 8: attempts below are counted");
+        }
+        if outcome.partial.as_ref().is_some_and(Vec::is_empty) && self.discarded.iter().any(|(.., items, _)| *items > 0)
+        {
+            self.stakes.meets("law 7: nothing of an earlier attempt is a part");
+        }
         self.stage = Stage::Over;
         self.reader_is_due_failure(outcome);
     }
@@ -175,7 +193,7 @@ impl Oracle {
         Outcome {
             delivery: if !as_it_is && self.may_have_run { Some(Delivery::MaybeSent) } else { delivery },
             permanent,
-            attempts: self.attempt,
+            attempts: self.attempt + self.further_below,
             gave_up: gave_up.or(below),
             unsent: as_it_is && matches!(cause, Cause::Call { seen, .. } if seen.unsent),
             partial: (broken.is_some() && matches!(self.setup.admission, Admission::Whole { .. }))
@@ -186,8 +204,7 @@ impl Oracle {
                 Cause::Call { seen, .. } => seen.not_ready,
                 _ => matches!(cause, Cause::NotReady),
             },
-            not_resumed: matches!(cause, Cause::NotResumed)
-                || (not_asked && matches!(cause, Cause::Incomplete | Cause::Silent(_))),
+            not_resumed: not_asked || matches!(cause, Cause::NotResumed),
             too_long: false,
         }
     }

@@ -32,6 +32,8 @@ pub(crate) struct Oracle {
     stage: Stage,
     /// How often the layer has called what is below it.
     calls: u32,
+    /// How many attempts were made below beyond those, where the calls have failed.
+    further_below: u32,
     /// The number of the attempt that is under way, or comes next.
     attempt: u32,
     /// What is open: the call of an attempt, sendings, streams.
@@ -50,6 +52,7 @@ pub(crate) struct Oracle {
     refused: Option<Head>,
     head: Option<Head>,
     reader_has_head: bool,
+    /// What this attempt gave and is held back.
     held: Vec<Item>,
     held_bytes: usize,
     items: u64,
@@ -99,6 +102,7 @@ impl Oracle {
             now: Duration::ZERO,
             stage: Stage::Readying,
             calls: 0,
+            further_below: 0,
             attempt: 1,
             call_is_open: false,
             sends: Vec::new(),

@@ -4,7 +4,7 @@ use tower_recovery::{Delivery, StreamMode};
 
 use super::{Oracle, Stage};
 use crate::{
-    protocol::{Head, Item},
+    protocol::{Head, Item, PREAMBLE_LIMIT, Part},
     record::{Out, Outcome, broken},
     script::Admission,
 };
@@ -14,8 +14,8 @@ impl Oracle {
         let report = self.report();
         match self.setup.admission {
             Admission::Whole { .. } => {
-                (self.head, self.held_bytes) = (Some(head), 0);
-                self.held.clear();
+                self.head = Some(head);
+                self.holds_nothing();
             }
             Admission::Marked if !self.reader_has_head => {
                 self.reader_has_head = true;
@@ -30,6 +30,7 @@ impl Oracle {
                     self.stakes.meets("law 7: resumed");
                 } else {
                     self.head = Some(head);
+                    self.holds_nothing();
                     self.reader_gets_head(!self.is_watched());
                 }
             }
@@ -44,27 +45,51 @@ impl Oracle {
         self.reader_has_head = true;
         let head = self.head.expect("a stream has its head before its items");
         self.outs.push_back(Out::Opened { head, report: self.report() });
+        self.held_bytes = 0;
+        self.outs.extend(self.held.drain(..).map(Out::Item));
+    }
+
+    pub(super) fn holds_nothing(&mut self) {
+        self.held_bytes = 0;
+        self.held.clear();
     }
 
     pub(super) fn reader_is_due_item(&mut self, item: Item) {
         match self.setup.admission {
             Admission::Whole { limit } => {
-                self.held_bytes += usize::try_from(item.bytes()).expect("it is small") + size_of::<Item>();
+                self.held_bytes += item.held_bytes();
                 if self.held_bytes > limit {
                     self.stakes.meets("law 7: too long");
                     self.cancels_the_probe();
                     self.stage = Stage::Over;
-                    self.reader_is_due_failure(too_long(self.attempt));
+                    self.reader_is_due_failure(too_long(self.attempt + self.further_below));
                 } else {
                     self.held.push(item);
                 }
             }
             Admission::Marked => self.outs.push_back(Out::Item(item)),
+            Admission::UntilFirstItem if !self.reader_has_head && matches!(item.part, Part::Preamble { .. }) => {
+                self.preamble(item);
+            }
             Admission::UntilFirstItem | Admission::Resumed => {
+                if !self.held.is_empty() {
+                    self.stakes.meets("law 7: a preamble before the first item");
+                }
                 self.reader_gets_head(true);
                 self.committed |= self.setup.admission == Admission::UntilFirstItem;
                 self.outs.push_back(Out::Item(item));
             }
+        }
+    }
+
+    /// What commits to nothing is held back, until it is too much.
+    fn preamble(&mut self, item: Item) {
+        self.held_bytes += item.held_bytes();
+        self.held.push(item);
+        if self.held_bytes > PREAMBLE_LIMIT {
+            self.stakes.meets("law 7: a preamble that is too long");
+            self.reader_gets_head(true);
+            self.committed = true;
         }
     }
 
@@ -77,6 +102,9 @@ impl Oracle {
             }
             self.outs.push_back(Out::Whole { head, items, report: self.report() });
         } else {
+            if !self.held.is_empty() {
+                self.stakes.meets("law 7: nothing but a preamble");
+            }
             self.reader_gets_head(true);
             self.outs.push_back(Out::End);
         }

@@ -161,6 +161,7 @@ impl Items {
             }
             Feed::KeepAlive | Feed::Flood => Part::KeepAlive,
             Feed::Progress => Part::Progress,
+            Feed::Preamble { long } => Part::Preamble { long },
             Feed::Content | Feed::Skipping => Part::Content,
             Feed::Terminal => Part::Terminal,
             Feed::Verdict => Part::Verdict,

@@ -81,6 +81,7 @@ impl Future for Attempt {
                 let mut seen = Seen {
                     delivery: failure.delivery(),
                     permanent: failure.is_permanent(),
+                    attempts: failure.attempts(),
                     gave_up: failure.gave_up(),
                     unsent: false,
                     not_ready: failure.find::<NotReady>().is_some(),

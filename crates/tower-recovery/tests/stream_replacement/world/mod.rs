@@ -74,9 +74,9 @@ impl StreamRules<Answer> for Lines {
             "." => Sight::Terminal,
             "panic" => panic!("the rules panic"),
             line if line.starts_with('!') => Sight::Verdict,
-            _ => {
+            line => {
                 self.seen += 1;
-                Sight::Content
+                if line.starts_with('~') { Sight::Preamble } else { Sight::Content }
             }
         }
     }

@@ -119,17 +119,33 @@ impl Watch {
     /// Nobody can be asked.
     pub(in crate::oracle) fn is_preserved(&mut self, now: Duration, stakes: &mut Stakes) {
         self.waits(now, stakes);
-        if self.has_probe || self.phase != Phase::Open || !self.is_due(now) {
+        let ceiling = self.ceiling();
+        let is_over = ceiling.is_some_and(|ceiling| now >= ceiling);
+        if self.has_probe || self.phase != Phase::Open || !self.is_due(now) || is_over {
             broken("silence, left alone before its time", format_args!("at {now:?}: {self:?}"));
         }
         self.begins_a_silence(now, stakes);
-        self.phase = Phase::Resting { until: None };
+        self.phase = Phase::Resting { until: ceiling };
+    }
+
+    /// When it is given up although nobody can be asked, if ever.
+    fn ceiling(&self) -> Option<Duration> {
+        let (_, work) = self.quiet?;
+        let is_given_up = !self.has_probe && self.mode == StreamMode::RetryOnHealthyProbe;
+        is_given_up.then_some(work + self.times.keep_alive_idle)
     }
 
     /// The attempt is given up.
     pub(in crate::oracle) fn is_abandoned(&mut self, now: Duration, stakes: &mut Stakes) {
         self.waits(now, stakes);
-        if !matches!(self.phase, Phase::Grace { until } if now >= until) {
+        let is_at_its_ceiling = self.ceiling().is_some_and(|ceiling| now >= ceiling);
+        if is_at_its_ceiling {
+            stakes.meets(match self.phase {
+                Phase::Open => "silence: without a probe, and at once over",
+                _ => "silence: without a probe, and over",
+            });
+        }
+        if !is_at_its_ceiling && !matches!(self.phase, Phase::Grace { until } if now >= until) {
             broken("silence, given up before its time", format_args!("at {now:?}: {self:?}"));
         }
     }
