@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Access, ReadMethods};
+use crate::{Access, ReadMethods, StreamMode, StreamPolicy};
 
 /// What the layers must know of a request: its method, whether it reads, how it is copied, how it is silenced.
 ///
@@ -108,13 +108,22 @@ where
 /// For the [`ReadOnlyRetryLayer`](crate::ReadOnlyRetryLayer) of a stream route. What may have executed belongs there to the
 /// [`StreamReplacementLayer`](crate::StreamReplacementLayer) above it, and its budget.
 #[derive(Clone, Debug)]
-pub struct SendSideOnly<Rules>(Rules);
+pub struct SendSideOnly<Rules> {
+    rules: Rules,
+    applies: bool,
+}
 
 impl<Rules> SendSideOnly<Rules> {
     /// These rules, but nothing reads.
     #[must_use]
     pub fn new(rules: Rules) -> Self {
-        Self(rules)
+        Self { rules, applies: true }
+    }
+
+    /// These rules, but nothing reads where this policy replaces streams. Where it does not, nobody above repeats what reads.
+    #[must_use]
+    pub fn under(policy: StreamPolicy, rules: Rules) -> Self {
+        Self { rules, applies: policy.mode() == StreamMode::RetryOnHealthyProbe }
     }
 }
 
@@ -122,23 +131,23 @@ impl<Request, Rules: RequestRules<Request>> RequestRules<Request> for SendSideOn
     type Method = Rules::Method;
 
     fn method(&self, request: &Request) -> Self::Method {
-        self.0.method(request)
+        self.rules.method(request)
     }
 
-    fn access(&self, _: &Request, _: &Self::Method) -> Access {
-        Access::Write
+    fn access(&self, request: &Request, method: &Self::Method) -> Access {
+        if self.applies { Access::Write } else { self.rules.access(request, method) }
     }
 
     fn copy(&self, request: &Request) -> Option<Request> {
-        self.0.copy(request)
+        self.rules.copy(request)
     }
 
     fn is_whole(&self, request: &Request) -> bool {
-        self.0.is_whole(request)
+        self.rules.is_whole(request)
     }
 
     fn silence(&self, request: &mut Request) {
-        self.0.silence(request);
+        self.rules.silence(request);
     }
 }
 
@@ -151,5 +160,30 @@ impl<Request, Name> Clone for NamedRules<Request, Name> {
 impl<Request, Name> fmt::Debug for NamedRules<Request, Name> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("NamedRules").field("reads", &self.reads).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_reads_where_streams_are_replaced_and_the_rest_is_as_it_was() {
+        let rules = NamedRules::new(|method: &&'static str| *method, ReadMethods::new().silent("read"))
+            .copied_by(|method| Some(*method))
+            .silenced_by(|method| *method = "read silently");
+        let policy = |mode| StreamPolicy::builder(mode).build().unwrap();
+        for (rules, access) in [
+            (SendSideOnly::new(rules.clone()), Access::Write),
+            (SendSideOnly::under(policy(StreamMode::RetryOnHealthyProbe), rules.clone()), Access::Write),
+            (SendSideOnly::under(policy(StreamMode::Preserve), rules.clone()), Access::SilentRead),
+            (SendSideOnly::under(policy(StreamMode::Disabled), rules), Access::SilentRead),
+        ] {
+            let mut request = "read";
+            assert_eq!((rules.method(&request), rules.access(&request, &"read")), ("read", access));
+            assert_eq!((rules.copy(&request), rules.is_whole(&request)), (Some("read"), true));
+            rules.silence(&mut request);
+            assert_eq!(request, "read silently");
+        }
     }
 }

@@ -31,19 +31,16 @@ pub type SendSideHttpStack<RequestBody> =
     Stack<OriginHandle<RequestBody>, SendSideOnly<HttpRules<RequestBody>>, Streamed<Dispatch>>;
 
 /// What [`streams`](HttpRecovery::streams) gives, before and after it was told what its streams are made of.
-pub type HttpStreamsOverPools<RequestBody> =
-    HttpStreams<SendSideHttpStack<RequestBody>, StreamingHttpStack<RequestBody>, HttpRules<RequestBody>>;
+pub type HttpStreamsOverPools<RequestBody, Streams = ()> =
+    HttpStreams<SendSideHttpStack<RequestBody>, HttpStack<RequestBody>, HttpRules<RequestBody>, Streams>;
 
 /// What all of them have in common.
 pub(crate) type Stack<Handle, Rules, Leaf> =
     ReadOnlyRetry<Reresolve<ClassifyService<AttemptTimeout<Leaf>, HttpClassifier>, Handle>, Rules>;
 
 /// The front door of a stream route over such handles.
-pub(crate) type StreamsOver<Handle, Rules> = HttpStreams<
-    Stack<Handle, SendSideOnly<Rules>, Streamed<Dispatch>>,
-    Stack<Handle, Rules, Streamed<Dispatch>>,
-    Rules,
->;
+pub(crate) type StreamsOver<Handle, Rules> =
+    HttpStreams<Stack<Handle, SendSideOnly<Rules>, Streamed<Dispatch>>, Stack<Handle, Rules, Collect<Dispatch>>, Rules>;
 
 /// The body of an answer of an [`HttpStack`]: collected, with its trailers.
 pub type CollectedBody = Collected<Bytes>;
@@ -91,9 +88,14 @@ where
     /// The stack for a route whose answers are streams, to be replaced as this policy says. What of them is handed out, and when, is said there: see
     /// [`HttpStreams`].
     ///
-    /// Below the replacement a call is repeated where it provably did not execute, and nowhere else. An attempt has no time of its own until its head comes, unless one
-    /// was said here: a silence before the head is seen like any other. Probes go to the same handles, have the policy's
-    /// [`probe_timeout`](StreamPolicy::probe_timeout) for a deadline, and are repeated where they only read: one that a frozen handle does not answer evicts it.
+    /// Below a replacement a call is repeated where it provably did not execute, and nowhere else; under a policy that replaces nothing it is repeated as ever.
+    ///
+    /// Times of a call and of an attempt end with the head. Unless they were said here, an attempt has until then, under a policy that replaces, all the time in which
+    /// a silence is told and probed (a silence before the head is seen like any other), and under one that preserves, no bound. Who sets a
+    /// [`deadline`](Self::deadline) bounds each attempt up to its head, and what the deadline ends is not replaced.
+    ///
+    /// Probes go to the same handles, have the policy's [`probe_timeout`](StreamPolicy::probe_timeout) for a deadline, their bodies included, and are repeated where they
+    /// only read: one that a frozen handle does not answer evicts it.
     ///
     /// # Errors
     ///
@@ -104,7 +106,7 @@ where
         RequestBody::Data: Send,
         RequestBody::Error: Into<BoxError>,
     {
-        let door = self.untimed();
+        let door = self.timed_by(policy);
         let timing = door.timing()?;
         let transport = door.transport_under(timing)?;
         let rules = HttpRules::with_policy(door.policy());
@@ -126,10 +128,12 @@ where
     {
         let of_a_probe = CallTiming::builder().deadline(policy.probe_timeout()).build()?;
         let leaf = ServiceBuilder::new().layer(self.streamed()).service(Dispatch);
+        let collect = CollectLayer::new(self.body_limit).trusting(self.trust);
+        let leaf_of_a_probe = ServiceBuilder::new().layer(collect).service(Dispatch);
         let (cache, layers) = self.cache(timing, make);
         let Layers { name, observer, classifier, .. } = layers.clone();
-        let prober = layers.clone().over(cache.clone(), of_a_probe, rules.clone(), leaf.clone());
-        let api = layers.over(cache, timing, SendSideOnly::new(rules.clone()), leaf);
+        let prober = layers.clone().over(cache.clone(), of_a_probe, rules.clone(), leaf_of_a_probe);
+        let api = layers.over(cache, timing, SendSideOnly::under(policy, rules.clone()), leaf);
         Ok(HttpStreams::over(api, prober, rules, classifier, policy).named(name).observed_by(observer))
     }
 

@@ -2,7 +2,9 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use tower_recovery::{CallTiming, CallTimingBuilder, InvalidSetting, LinearBackoff, Observer, RetryBudget};
+use tower_recovery::{
+    CallTiming, CallTimingBuilder, InvalidSetting, LinearBackoff, Observer, RetryBudget, StreamMode, StreamPolicy,
+};
 
 use crate::{AnswerRule, HttpClassifier, Intermediary, ReadRoutes, Transport, body_end::Trust, rules::RepeatPolicy};
 
@@ -87,11 +89,17 @@ impl<Resolver, Target> HttpRecovery<Resolver, Target> {
         self
     }
 
-    /// An attempt takes as long as it takes, unless something else was said: somebody above sees to it that it does not take for ever.
-    pub(crate) fn untimed(mut self) -> Self {
+    /// The time of an attempt under such a policy, if none was said: where streams are replaced, as long as it takes to tell a silence and to probe it three times, so that this is
+    /// the bound of what nobody else bounds.
+    pub(crate) fn timed_by(mut self, policy: StreamPolicy) -> Self {
         const AS_GOOD_AS_NEVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-        if !self.is_timed {
-            self.timing = self.timing.attempt_timeout(AS_GOOD_AS_NEVER);
+        let limit = match policy.mode() {
+            StreamMode::RetryOnHealthyProbe => Some(longest_silence(policy)),
+            StreamMode::Preserve => Some(AS_GOOD_AS_NEVER),
+            _ => None,
+        };
+        if let Some(limit) = limit.filter(|_| !self.is_timed) {
+            self.timing = self.timing.attempt_timeout(limit);
         }
         self
     }
@@ -210,6 +218,12 @@ impl<Resolver, Target> HttpRecovery<Resolver, Target> {
         };
         Ok(self.transport.clone().connect_timeout(limit))
     }
+}
+
+fn longest_silence(policy: StreamPolicy) -> Duration {
+    let until_unreachable =
+        policy.idle() + policy.probe_interval(1) + policy.probe_interval(2) + 3 * policy.probe_timeout();
+    policy.keep_alive_idle().max(until_unreachable + policy.recovery_grace())
 }
 
 impl<Resolver, Target> fmt::Debug for HttpRecovery<Resolver, Target> {

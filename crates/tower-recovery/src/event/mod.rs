@@ -13,7 +13,7 @@ use crate::{
     stream_replacement::{PreservedBecause, ReplacementBasis},
 };
 
-/// Something that a layer did on its failure path.
+/// Something that a layer did on its failure path, or that it says of a stream.
 ///
 /// It never holds a request, a response or a credential. With the feature `serde` it is serialised with its name under `event`.
 #[derive(Clone, Debug, PartialEq, Eq)]

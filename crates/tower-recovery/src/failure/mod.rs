@@ -198,6 +198,14 @@ impl Failure {
         }
     }
 
+    /// It broke an answer that had begun: that the request was not sent is not proven by it, and what it holds is another call's.
+    pub(crate) fn of_a_broken_answer(&mut self) {
+        if self.delivery().is_some_and(Delivery::is_send_side) {
+            self.set_verdict(self.0.verdict.with_delivery(Delivery::MaybeSent));
+        }
+        (self.0.unsent, self.0.response) = (Slot::empty(), Slot::empty());
+    }
+
     pub(crate) fn set_attempts(&mut self, attempts: u32) {
         self.0.attempts = attempts;
     }

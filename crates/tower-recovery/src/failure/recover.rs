@@ -8,6 +8,21 @@ use super::{Details, Failure, known};
 use crate::{Verdict, sources};
 
 impl Failure {
+    /// What broke an answer that had begun. Who gave the answer out says by a failure at the top what that proves; anything deeper may be another call's, so the
+    /// classifier is asked first.
+    pub(crate) fn of_broken_answer(error: BoxError, classify: impl FnOnce(&(dyn Error + 'static)) -> Verdict) -> Self {
+        let is_known = Self::is_at_the_top(error.as_ref());
+        let mut failure = Self::recover(error);
+        if !is_known
+            && let Some(verdict) = failure.cause().map(classify)
+            && verdict.delivery().is_some()
+        {
+            failure.set_verdict(verdict);
+        }
+        failure.of_a_broken_answer();
+        failure
+    }
+
     /// Whether the error itself, and not one behind it, is a failure or an error that the core knows.
     pub(crate) fn is_at_the_top(error: &(dyn Error + 'static)) -> bool {
         error.is::<Self>() || known::recognise(error).is_some()

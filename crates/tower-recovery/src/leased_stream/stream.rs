@@ -61,12 +61,7 @@ where
 }
 
 fn indicting<Response>(error: BoxError, lease: &Lease, classifier: &impl Classify<Response>) -> Failure {
-    let mut failure = Failure::recover(error);
-    if failure.delivery().is_none()
-        && let Some(verdict) = failure.cause().map(|cause| classifier.error(cause))
-    {
-        failure.set_verdict(verdict);
-    }
+    let failure = Failure::of_broken_answer(error, |cause| classifier.error(cause));
     if failure.is_stale() {
         lease.indict();
     }

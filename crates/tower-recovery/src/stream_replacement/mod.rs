@@ -26,7 +26,7 @@
 //! | no bytes for `idle`, or nothing but keep-alives for `keep_alive_idle` | probed; replaced if healthy and nothing comes through the grace | probed and waited for | nothing |
 //! | the same, and there is no probe | left alone until `keep_alive_idle` without content, then [`StreamBroken`] | left alone | nothing |
 //! | three probes in a row without an answer | [`StreamBroken`] | [`StreamBroken`] | nothing |
-//! | a verdict: an answer that [is one](StreamRules::is_verdict), an [item](Sight::Verdict) that is one | as it comes | as it comes | as it comes |
+//! | a verdict: an answer that [is one](StreamRules::is_verdict), an [item](Sight::Verdict) that is one | as it comes; [`StreamBroken`] if no more of it comes for `idle` | as it comes | as it comes |
 //! | a failure that is permanent, answered, not recognised, or for which a layer below has spent its budget or its deadline | as it comes | as it comes | as it comes |
 //!
 //! Failed and silent attempts spend one budget, `max_replacements`. When it is spent, a failure ends the stream, and so does a silence, though not before its probe and

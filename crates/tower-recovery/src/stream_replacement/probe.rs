@@ -8,6 +8,14 @@ pub struct ProbeRequest {
     pub round: u32,
 }
 
+impl ProbeRequest {
+    /// The probe of this round, from 1: for who tests a probe of their own.
+    #[must_use]
+    pub fn new(round: u32) -> Self {
+        Self { round }
+    }
+}
+
 /// What a health probe found out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

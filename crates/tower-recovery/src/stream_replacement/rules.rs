@@ -10,7 +10,7 @@ use crate::Verdict;
 /// What the layer must know of a stream: where its items are, what each of them says, and when the whole of it has come.
 ///
 /// Completeness is a rule of the protocol and not of the socket: transports end cleanly what was cut off. So the rules look at every item, and are
-/// asked at the end. The layer clones them for each attempt: they may keep count of it.
+/// asked at the end. The layer clones them for each attempt: they may keep count of it, and of a resumed one they see the rest alone.
 ///
 /// [`ItemRules`] serves responses that are streams themselves; adapters bring their own.
 pub trait StreamRules<Response>: Clone {
@@ -55,7 +55,7 @@ pub trait StreamRules<Response>: Clone {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Sight {
-    /// The connection and whoever sends this are alive, and that is all: a ping, a comment. It is never handed out.
+    /// The connection and whoever sends this are alive, and that is all: a ping, a comment. Who watches the stream does not hand it out.
     KeepAlive,
     /// Work goes on, but there is nothing to hand out yet: a part of an event.
     Progress,

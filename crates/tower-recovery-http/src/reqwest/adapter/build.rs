@@ -70,7 +70,7 @@ where
     Resolver::Future: Send + 'static,
     Target: Clone + Send + 'static,
 {
-    let door = door.untimed().trusting(trust());
+    let door = door.timed_by(policy).trusting(trust());
     let timing = door.timing()?;
     let configured = configured(&door, timing, configure)?;
     build_client(configured())?;

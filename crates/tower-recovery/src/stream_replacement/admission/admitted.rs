@@ -39,6 +39,13 @@ pub struct Admitted<Head, Items> {
     pub report: StreamReport,
 }
 
+impl<Head, Items> Admitted<Head, Items> {
+    /// An answer at its first attempt: for who tests a reader of their own.
+    pub fn new(head: Head, items: Items) -> Self {
+        Self { head, items, report: StreamReport { attempts: 1, ..StreamReport::default() } }
+    }
+}
+
 pin_project! {
     /// The future of a [`StreamReplacement`](crate::stream_replacement::StreamReplacement) that hands items out as they come.
     #[must_use = "futures do nothing unless polled"]
@@ -59,7 +66,7 @@ pin_project! {
 }
 
 pin_project! {
-    /// The items of one stream.
+    /// The items of one stream. It is not `Unpin`: `pin!` it, or box it.
     ///
     /// # Cancel safety
     ///

@@ -62,7 +62,7 @@ pin_project! {
 }
 
 pin_project! {
-    /// The items of one stream, and marks where it begins anew.
+    /// The items of one stream, and marks where it begins anew. It is not `Unpin`: `pin!` it, or box it.
     ///
     /// # Cancel safety
     ///

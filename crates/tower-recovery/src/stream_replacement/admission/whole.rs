@@ -22,8 +22,10 @@ use crate::{
 
 /// A stream is held back until it is complete, and handed out as a whole: the call ends when the stream does.
 ///
+/// A verdict is handed out as it came, and in the mode `disabled` whatever ended without an error.
+///
 /// What is held back is bounded. Each item counts with its [bytes](StreamRules::bytes) and with the size of its value. A stream that grows over the bound is
-/// given up: [`WholeTooLong`].
+/// given up: [`WholeTooLong`]. (While the vector grows it holds the values, though not the bytes, up to three times.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Whole {
     limit: usize,
@@ -47,6 +49,13 @@ pub struct WholeStream<Head, Item> {
     pub items: Vec<Item>,
     /// What became of the attempts.
     pub report: StreamReport,
+}
+
+impl<Head, Item> WholeStream<Head, Item> {
+    /// A stream that was complete at its first attempt: for who tests a reader of their own.
+    pub fn new(head: Head, items: Vec<Item>) -> Self {
+        Self { head, items, report: StreamReport { attempts: 1, ..StreamReport::default() } }
+    }
 }
 
 pin_project! {

@@ -87,6 +87,16 @@ impl Supervision {
         !self.settled && self.policy.mode() != StreamMode::Disabled
     }
 
+    /// Whether its silence means anything. An answer that is a verdict is watched no more, but who wants replacements does not want to wait for the end of one for
+    /// ever.
+    pub(super) fn is_timed(&self) -> bool {
+        match self.policy.mode() {
+            StreamMode::RetryOnHealthyProbe => true,
+            StreamMode::Preserve => !self.settled,
+            StreamMode::Disabled => false,
+        }
+    }
+
     /// Whether another attempt may come, so that a request for it is to be kept.
     pub(super) fn may_replace(&self) -> bool {
         self.refusal().is_none()
@@ -99,7 +109,7 @@ impl Supervision {
 
     /// When [`due`](Self::due) is to be asked again, if nothing happens before.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        if !self.is_watched() {
+        if !self.is_timed() {
             return None;
         }
         match self.phase {
@@ -147,6 +157,8 @@ impl Supervision {
             return None;
         }
         match self.phase {
+            // ## Open => NoAttempt: the rest of a verdict does not come.
+            Phase::Open if self.settled => Some(self.end(StreamEnd::Silent, NotReplaced::Final)),
             // ## Open => (Probing | Resting | NoAttempt)
             Phase::Open => {
                 let without_a_sign = now.saturating_duration_since(self.last_sign) >= self.policy.idle();

@@ -235,12 +235,7 @@ where
         attempt: Pin<&mut Attempt<Inner::Future>>,
         error: BoxError,
     ) -> Step<Next<Streams, Inner::Response>> {
-        let mut failure = Failure::recover(error);
-        if failure.delivery().is_none()
-            && let Some(verdict) = failure.cause().map(|cause| self.streams.broken_by(cause))
-        {
-            failure.set_verdict(verdict);
-        }
+        let failure = Failure::of_broken_answer(error, |cause| self.streams.broken_by(cause));
         // Who has opened a stream has the request, whatever breaks it.
         self.may_have_run = true;
         self.failed(attempt, failure)

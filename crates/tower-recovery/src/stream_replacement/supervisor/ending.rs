@@ -114,7 +114,7 @@ where
         self.close(attempt.as_mut());
         self.next = None;
         // A refusal that is not repeated any more is an answer, and goes out as the response that it is.
-        if let Some(response) = failure.as_ref().and_then(Failure::take_response) {
+        if !had_opened && let Some(response) = failure.as_ref().and_then(Failure::take_response) {
             self.settle();
             return self.answered(attempt, response);
         }

@@ -209,6 +209,7 @@ where
     /// A sign of life of which nothing is handed out. After many of them in a row it is the watch's turn, and others'.
     fn sign<Output>(&mut self, sign: Sign, signs: &mut u32, context: &Context<'_>) -> Poll<Step<Output>> {
         self.account.sign(sign);
+        self.end_probe();
         *signs += 1;
         if *signs < MOST_SIGNS_A_POLL {
             return Poll::Ready(Step::Next);
@@ -216,6 +217,13 @@ where
         *signs = 0;
         context.waker().wake_by_ref();
         Poll::Pending
+    }
+
+    /// A probe that is out is told of a sign of life at once: its answer is not waited for, and who reads slowly must not keep it open.
+    fn end_probe(&mut self) {
+        if self.probing.is_some() {
+            self.tell_signs();
+        }
     }
 
     fn answered(
@@ -251,6 +259,7 @@ where
         sight: Option<Sight>,
     ) -> Step<Next<Streams, Inner::Response>> {
         self.account.sign(Sign::Content);
+        self.end_probe();
         // A verdict is the other side's answer to what was asked, the rest of something or not.
         if self.machine.is_watched()
             && sight != Some(Sight::Verdict)

@@ -35,7 +35,7 @@ where
         mut attempt: Pin<&mut Attempt<Inner::Future>>,
         context: &mut Context<'_>,
     ) -> Poll<Step<Next<Streams, Inner::Response>>> {
-        if !self.machine.is_watched() || self.is_between_attempts() {
+        if !self.machine.is_timed() || self.is_between_attempts() {
             return Poll::Pending;
         }
         self.tell_signs();
@@ -58,7 +58,7 @@ where
         }
     }
 
-    fn tell_signs(&mut self) {
+    pub(super) fn tell_signs(&mut self) {
         if self.machine.is_new() {
             self.machine.started(Instant::now());
         }

@@ -95,6 +95,10 @@ impl Laws {
             }
             Order::End(end, why) => {
                 match end {
+                    StreamEnd::Silent if seen.has_verdict => {
+                        let (times, seen) = (self.times, &self.seen);
+                        assert!(seen.since_sign >= times.idle || seen.since_content >= times.keep_alive_idle);
+                    }
                     StreamEnd::Silent if !self.has_probe => {
                         assert!(seen.since_content >= self.times.keep_alive_idle, "it is waited for that long");
                     }

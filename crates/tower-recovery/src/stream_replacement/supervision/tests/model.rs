@@ -75,7 +75,8 @@ impl Model {
     /// How long until something is due. Not above zero: it is.
     pub(super) fn due_in(&self) -> Option<i64> {
         let (times, facts) = (self.times, &self.facts);
-        if !self.is_watched() || !facts.is_under_way || facts.is_new {
+        let is_timed = self.is_watched() || self.mode == StreamMode::RetryOnHealthyProbe;
+        if !is_timed || !facts.is_under_way || facts.is_new {
             return None;
         }
         if facts.lacks.is_none() {
@@ -100,6 +101,9 @@ impl Model {
     pub(super) fn due(&mut self) -> Option<Order> {
         if self.due_in()? > 0 {
             return None;
+        }
+        if self.facts.has_verdict {
+            return Some(self.end(StreamEnd::Silent, NotReplaced::Final));
         }
         if !self.has_probe && self.ends_unprobed() && self.facts.since_content >= self.times.keep_alive_idle {
             return Some(self.end(StreamEnd::Silent, NotReplaced::Final));

@@ -129,9 +129,20 @@ fn a_verdict_while_a_probe_is_out_cancels_it_and_ends_the_watch() {
     assert_eq!(stream.due_at(900), probe(1));
     assert_eq!(stream.machine.settle(), Some(Order::CancelProbe));
     assert!(!stream.machine.is_watched() && !stream.machine.may_replace() && !stream.is_silent());
-    assert_eq!((stream.machine.deadline(), stream.probed(Probed::Unanswered)), (None, None));
-    assert_eq!(stream.at(9000).due(), None);
+    assert_eq!(stream.probed(Probed::Unanswered), None);
     assert_eq!(stream.dropped(), Order::End(StreamEnd::Dropped, NotReplaced::Final));
+}
+
+#[test]
+fn the_rest_of_a_verdict_is_not_waited_for_for_ever_and_not_probed_for_either() {
+    let mut stream = Stream::new(StreamMode::RetryOnHealthyProbe, 1);
+    assert_eq!(stream.machine.settle(), None);
+    assert_eq!(stream.at(10).sign(Sign::Content), None);
+    assert_eq!(stream.due_at(910), Some(Order::End(StreamEnd::Silent, NotReplaced::Final)));
+
+    let mut preserved = Stream::new(StreamMode::Preserve, 1);
+    assert_eq!(preserved.machine.settle(), None);
+    assert_eq!((preserved.machine.deadline(), preserved.at(9_000).due()), (None, None));
 }
 
 #[test]
