@@ -3,7 +3,7 @@
 use futures_util::StreamExt;
 use tokio_test::{assert_pending, task};
 use tower::ServiceExt;
-use tower_recovery::{Failure, Verdict};
+use tower_recovery::{Delivery, Failure, Verdict};
 use tower_recovery_test::Step;
 
 use super::{
@@ -52,7 +52,14 @@ async fn what_indicts_evicts_and_nothing_else_does() {
         let mut stream = over(&cache).oneshot(Call::write()).await.unwrap();
         feed.fail(fault);
         let failure = stream.next().await.unwrap().unwrap_err();
-        assert_eq!(failure.verdict(), fault.verdict());
+        // An answer had begun: whatever breaks it, its request was sent.
+        let said = fault.verdict();
+        let proven =
+            said.delivery().map(|delivery| if delivery.is_send_side() { Delivery::MaybeSent } else { delivery });
+        assert_eq!(
+            (failure.delivery(), failure.is_permanent(), failure.is_stale()),
+            (proven, said.is_permanent(), said.is_stale())
+        );
         assert_eq!(live(&cache).is_none(), fault.verdict().is_stale(), "{fault:?}");
     }
 }

@@ -170,12 +170,21 @@ async fn an_answer_that_is_a_verdict_is_handed_out_before_its_items() {
     let mut call = Driven::new(over(watching(UntilFirstItem), peer([answer])).oneshot(Call::write()));
     let mut items = Driven::new(call.output().unwrap().items);
     items.is_silent();
-    items.is_silent_for(seconds(2000)).await;
+    items.is_silent_for(seconds(899)).await;
     lines.fail(Fault::Lost);
     let failure = items.next().unwrap().unwrap_err();
     assert!(failure.find::<StreamBroken>().is_none(), "it is not watched");
     assert_eq!(failure.find(), Some(&Fault::Lost));
     assert!(items.next().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_rest_of_an_answer_that_is_a_verdict_is_not_waited_for_for_ever() {
+    let (_lines, answer) = super::world::fed_under(Head::of(503));
+    let peer = peer([answer]);
+    let failure = over(watching(Whole::up_to(1 << 20)), peer.clone()).oneshot(Call::write()).await.unwrap_err();
+    assert_eq!(failure.find::<StreamBroken>().unwrap().reason, StreamEnd::Silent);
+    assert_eq!((peer.calls(), failure.is_exhausted()), (1, false));
 }
 
 #[tokio::test(start_paused = true)]

@@ -291,6 +291,10 @@ impl Supervision {
     /// The other side has given its verdict, which ends a silence as content does.
     pub(super) fn settle(&mut self) -> Option<Order> {
         self.settled = true;
+        if self.phase == Phase::NoAttempt {
+            // A refusal that outlived the attempts: what is left is its answer, of which no time has passed.
+            self.phase = Phase::New;
+        }
         self.break_silence(Sign::Content)
     }
 }

@@ -259,7 +259,6 @@ where
         sight: Option<Sight>,
     ) -> Step<Next<Streams, Inner::Response>> {
         self.account.sign(Sign::Content);
-        self.end_probe();
         // A verdict is the other side's answer to what was asked, the rest of something or not.
         if self.machine.is_watched()
             && sight != Some(Sight::Verdict)
@@ -270,6 +269,8 @@ where
         self.account.count(self.streams.bytes(&item));
         if matches!(sight, Some(Sight::Terminal | Sight::Verdict)) {
             self.succeeded(attempt);
+        } else {
+            self.end_probe();
         }
         let signal = if sight == Some(Sight::Preamble) { Signal::Preamble(item) } else { Signal::Item(item) };
         Step::Out(Some(Ok(signal)))

@@ -153,6 +153,7 @@ impl Oracle {
     pub(super) fn settles(&mut self) {
         self.settled = true;
         self.cancels_the_probe();
+        self.watch.settles();
     }
 
     pub(super) fn call_dropped(&mut self) {
@@ -199,6 +200,8 @@ impl Oracle {
                 }
                 self.next_part += 1;
             }
+        } else {
+            self.watch.sign(Part::Content);
         }
         self.items += 1;
         self.bytes += item.bytes();

@@ -112,7 +112,7 @@ impl Oracle {
         match cause {
             Cause::Call { seen, .. } => by_transport(seen.delivery, seen.permanent, seen.gave_up),
             Cause::Stream { kind, .. } => {
-                by_transport(kind.verdict().delivery(), kind.verdict().is_permanent(), kind.gave_up())
+                by_transport(of_a_broken_answer(kind), kind.verdict().is_permanent(), kind.gave_up())
             }
             Cause::NotReady | Cause::Incomplete => true,
             // A silence proves nothing where nobody says that the route works.
@@ -171,7 +171,7 @@ impl Oracle {
         };
         let (delivery, permanent, below) = match cause {
             Cause::Call { seen, .. } => (seen.delivery, seen.permanent, seen.gave_up),
-            Cause::Stream { kind, .. } => (kind.verdict().delivery(), kind.verdict().is_permanent(), kind.gave_up()),
+            Cause::Stream { kind, .. } => (of_a_broken_answer(kind), kind.verdict().is_permanent(), kind.gave_up()),
             Cause::NotReady => (Some(Delivery::NeverSent), false, None),
             Cause::Silent(_) if !self.may_have_run => (Some(Delivery::NeverSent), false, None),
             Cause::Incomplete | Cause::Silent(_) => (Some(Delivery::MaybeSent), false, None),
@@ -208,4 +208,9 @@ impl Oracle {
             too_long: false,
         }
     }
+}
+
+/// What breaks an answer that had begun proves of no request that it was not sent.
+fn of_a_broken_answer(kind: Kind) -> Option<Delivery> {
+    kind.verdict().delivery().map(|delivery| if delivery.is_send_side() { Delivery::MaybeSent } else { delivery })
 }

@@ -210,7 +210,7 @@ impl Oracle {
             Stage::Readying => !world.is_unready(),
             Stage::Over => true,
         };
-        let is_due = self.is_watched() && self.watch.next().is_some_and(|due| now >= due);
+        let is_due = self.watch.is_timed() && self.watch.next().is_some_and(|due| now >= due);
         if forgotten || is_due || (self.watch.is_probing() && world.has_a_probe_answered()) {
             broken("a lost wake-up", format_args!("at {now:?}: {self:?}"));
         }
@@ -222,7 +222,7 @@ impl Oracle {
         match self.stage {
             Stage::Pausing { since, pause } => Some(since + up_to_a_milli(pause)),
             Stage::Over => None,
-            _ => self.watch.next().filter(|_| self.is_watched()),
+            _ => self.watch.next().filter(|_| self.watch.is_timed()),
         }
     }
 

@@ -141,14 +141,14 @@ impl Oracle {
             broken("silence, a sign of life cancels the probe", format_args!("{self:?}"));
         }
         let is_under_way = matches!(self.stage, Stage::Calling | Stage::Streaming | Stage::Readying);
-        if is_under_way && self.is_watched() && self.watch.next().is_some_and(|due| self.now >= due) {
+        if is_under_way && self.watch.is_timed() && self.watch.next().is_some_and(|due| self.now >= due) {
             broken("silence, nobody acts on it in time", format_args!("at {:?}: {self:?}", self.now));
         }
     }
 
     fn watch_waits(&mut self) {
         let is_under_way = matches!(self.stage, Stage::Calling | Stage::Streaming | Stage::Readying);
-        if is_under_way && self.is_watched() {
+        if is_under_way && self.watch.is_timed() {
             self.watch.waits(self.now, &mut self.stakes);
         }
     }

@@ -201,6 +201,9 @@ impl Model {
 
     pub(super) fn settle(&mut self) -> Option<Order> {
         self.facts.has_verdict = true;
+        if !self.facts.is_under_way {
+            (self.facts.is_under_way, self.facts.is_new) = (true, true);
+        }
         self.end_silence()
     }
 

@@ -23,6 +23,8 @@ pub(in crate::oracle) struct Watch {
     unanswered: u32,
     probe_is_called: bool,
     must_cancel: bool,
+    /// The other side has given its verdict: the rest of it is waited for, and not probed.
+    settled: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,6 +55,7 @@ impl Watch {
             unanswered: 0,
             probe_is_called: false,
             must_cancel: false,
+            settled: false,
         }
     }
 
@@ -62,6 +65,19 @@ impl Watch {
 
     pub(in crate::oracle) fn ends(&mut self) {
         (self.quiet, self.untold, self.phase, self.must_cancel) = (None, None, Phase::Open, false);
+    }
+
+    pub(in crate::oracle) fn settles(&mut self) {
+        (self.settled, self.phase) = (true, Phase::Open);
+    }
+
+    /// Whether its silence means anything.
+    pub(in crate::oracle) fn is_timed(&self) -> bool {
+        match self.mode {
+            StreamMode::RetryOnHealthyProbe => true,
+            StreamMode::Preserve => !self.settled,
+            _ => false,
+        }
     }
 
     pub(in crate::oracle) fn sign(&mut self, part: Part) {

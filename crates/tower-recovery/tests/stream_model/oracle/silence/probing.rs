@@ -20,7 +20,7 @@ const PROBES_WITHOUT_AN_ANSWER: u32 = 3;
 impl Watch {
     pub(in crate::oracle) fn probe_started(&mut self, round: u32, now: Duration, stakes: &mut Stakes) {
         self.waits(now, stakes);
-        let may = self.has_probe && self.is_due(now) && !self.must_cancel;
+        let may = self.has_probe && self.is_due(now) && !self.must_cancel && !self.settled;
         if !may || !matches!(self.phase, Phase::Open | Phase::Resting { .. }) {
             broken("silence, a probe before its time", format_args!("round {round}, at {now:?}: {self:?}"));
         }
@@ -138,6 +138,13 @@ impl Watch {
     /// The attempt is given up.
     pub(in crate::oracle) fn is_abandoned(&mut self, now: Duration, stakes: &mut Stakes) {
         self.waits(now, stakes);
+        if self.settled {
+            stakes.meets("silence: the rest of a verdict is not waited for");
+            if !self.is_due(now) {
+                broken("silence, given up before its time", format_args!("at {now:?}: {self:?}"));
+            }
+            return;
+        }
         let is_at_its_ceiling = self.ceiling().is_some_and(|ceiling| now >= ceiling);
         if is_at_its_ceiling {
             stakes.meets(match self.phase {
