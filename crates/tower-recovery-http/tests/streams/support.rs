@@ -15,8 +15,7 @@ use tower_recovery::{
     stream_replacement::{StreamBroken, WholeStream},
 };
 use tower_recovery_http::{
-    HttpFrontDoor, HttpRecovery, HttpRules, HttpStreams, Origin, Protocol, SendSideHttpStack, StreamingHttpStack,
-    Transport,
+    HttpFrontDoor, HttpRecovery, HttpStreamsOverPools, Origin, Protocol, Transport,
     sse::{SseItem, SseRules},
 };
 use tower_recovery_test::{
@@ -31,7 +30,7 @@ pub(crate) const CHAT: &str = "/v1/chat/completions";
 pub(crate) const HEALTH: &str = "/v1/models";
 
 type Body = Full<Bytes>;
-pub(crate) type Chat = HttpStreams<SendSideHttpStack<Body>, StreamingHttpStack<Body>, HttpRules<Body>, SseRules>;
+pub(crate) type Chat = HttpStreamsOverPools<Body, SseRules>;
 pub(crate) type Whole = Result<WholeStream<Parts, SseItem>, Failure>;
 
 /// Ends a test that hangs.
