@@ -235,3 +235,31 @@ impl<Resolver, Target> fmt::Debug for HttpRecovery<Resolver, Target> {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attempt(door: HttpRecovery<(), ()>, mode: StreamMode) -> Duration {
+        door.timed_by(StreamPolicy::builder(mode).build().unwrap()).timing().unwrap().attempt_timeout()
+    }
+
+    #[test]
+    fn an_attempt_of_a_stream_has_the_time_of_a_silence_unless_another_was_said() {
+        let door = || HttpRecovery::new((), ());
+        assert_eq!(attempt(door(), StreamMode::Disabled), Duration::from_secs(30), "as ever");
+        assert_eq!(attempt(door(), StreamMode::RetryOnHealthyProbe), Duration::from_secs(3600), "four times 900 s");
+        assert!(attempt(door(), StreamMode::Preserve) > Duration::from_secs(7 * 24 * 60 * 60));
+        for mode in [StreamMode::Disabled, StreamMode::Preserve, StreamMode::RetryOnHealthyProbe] {
+            assert_eq!(attempt(door().attempt_timeout(Duration::from_secs(7)), mode), Duration::from_secs(7));
+            assert_eq!(attempt(door().deadline(Duration::from_secs(9)), mode), Duration::from_secs(3));
+        }
+    }
+
+    #[test]
+    fn a_short_idle_time_leaves_three_probes_their_time() {
+        let policy =
+            StreamPolicy::builder(StreamMode::RetryOnHealthyProbe).idle(Duration::from_secs(10)).build().unwrap();
+        assert_eq!(longest_silence(policy), Duration::from_secs(10 + 300 + 600 + 3 * 60 + 60));
+    }
+}

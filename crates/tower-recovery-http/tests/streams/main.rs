@@ -6,6 +6,7 @@
 mod bills;
 mod broken;
 mod faults;
+mod frozen;
 mod late;
 mod left;
 mod origin;
