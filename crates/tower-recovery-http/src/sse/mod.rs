@@ -72,6 +72,7 @@ mod resume;
 mod rules;
 mod verdict;
 
+pub(crate) use self::error_object::is_error_object;
 pub use self::{
     decoder::SseDecoder,
     error::{EventNotUtf8, EventTooLong},

@@ -63,20 +63,22 @@ async fn b75_a_silent_stream_whose_route_answers_no_probe_ends_after_three_of_th
     let policy =
         StreamPolicy::builder(StreamMode::RetryOnHealthyProbe).idle(IDLE).probe_interval(tenth).build().unwrap();
     for wire in Wire::all() {
-        let script = |request: &RequestContext| if request.path == CHAT { Act::Stream } else { Act::Answer };
-        let unhealthy = |request: &http::Request<bytes::Bytes>| match request.uri().path() {
-            CHAT => events_head(),
-            _ => http::Response::builder().status(503).body(bytes::Bytes::new()).expect("a response"),
-        };
-        let configured =
-            |server: FaultyServerBuilder| server.application(unhealthy).script(script).streams(silence_after_two());
-        let model = Model::start(wire, configured).await;
-        let began = Instant::now();
-        let failure = model.whole(policy).await.unwrap_err();
-        assert_eq!((broken(&failure).reason, failure.is_exhausted()), (StreamEnd::Unreachable, false));
-        // The second probe comes an interval after the first, and the third two intervals after that.
-        assert!(began.elapsed() >= IDLE + tenth * 3);
-        assert_eq!((model.calls(), model.probes()), (1, 3));
+        for (status, body) in [(503, ""), (200, r#"{"error": {"message": "Overloaded"}}"#)] {
+            let script = |request: &RequestContext| if request.path == CHAT { Act::Stream } else { Act::Answer };
+            let unhealthy = move |request: &http::Request<bytes::Bytes>| match request.uri().path() {
+                CHAT => events_head(),
+                _ => http::Response::builder().status(status).body(body.into()).expect("a response"),
+            };
+            let configured =
+                |server: FaultyServerBuilder| server.application(unhealthy).script(script).streams(silence_after_two());
+            let model = Model::start(wire, configured).await;
+            let began = Instant::now();
+            let failure = model.whole(policy).await.unwrap_err();
+            assert_eq!((broken(&failure).reason, failure.is_exhausted()), (StreamEnd::Unreachable, false), "{body}");
+            // The second probe comes an interval after the first, and the third two intervals after that.
+            assert!(began.elapsed() >= IDLE + tenth * 3);
+            assert_eq!((model.calls(), model.probes()), (1, 3));
+        }
     }
 }
 
