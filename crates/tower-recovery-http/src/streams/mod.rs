@@ -11,8 +11,8 @@
 //! # Time
 //!
 //! A [deadline](crate::HttpRecovery::deadline) or an [attempt timeout](crate::HttpRecovery::attempt_timeout) of the stack bounds each attempt until its head has come, and not the
-//! stream after it; an attempt that it ends is not replaced, but is the failure of the call. The time of a stream is its policy's: leave them out, and a silence before the head
-//! is seen, and replaced, like any other.
+//! stream after it, nor the call with its replacements. An attempt that takes longer is replaced as one that broke, without a probe; where a deadline runs out over what is repeated
+//! below, the call ends. The time of a stream is its policy's: leave them out, and a silence before the head is seen like any other.
 //!
 //! # Examples
 //!
