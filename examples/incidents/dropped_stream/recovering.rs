@@ -49,7 +49,8 @@ pub(crate) async fn ask_marked(case: Case, origin: &str) -> Told {
         Ok(answer) => answer,
         Err(failure) => return failed(&failure),
     };
-    let (mut told, mut events) = (Told::default(), pin!(SseMarkedEvents::of(answer)));
+    let mut told = Told { replacements: answer.report.discarded.len(), ..Told::default() };
+    let mut events = pin!(SseMarkedEvents::of(answer));
     loop {
         match events.try_next().await {
             Ok(Some(MarkedItem::Item(event))) => told.text.push_str(&word(&event)),

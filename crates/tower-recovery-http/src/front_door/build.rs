@@ -90,9 +90,9 @@ where
     ///
     /// Below a replacement a call is repeated where it provably did not execute, and nowhere else; under a policy that replaces nothing it is repeated as ever.
     ///
-    /// Times of a call and of an attempt end with the head. Unless they were said here, an attempt has until then, under a policy that replaces, all the time in which
-    /// a silence is told and probed (a silence before the head is seen like any other), and under one that preserves, no bound. Who sets a
-    /// [`deadline`](Self::deadline) bounds each attempt up to its head, and what the deadline ends is not replaced.
+    /// Times of a call and of an attempt end with the head: see [Time](crate::streams#time). Unless they were said here, an attempt has until then, under a policy that
+    /// replaces, all the time in which a silence is told and probed (a silence before the head is seen like any other), and under one that preserves, no bound. The streams are not
+    /// `Unpin`.
     ///
     /// Probes go to the same handles, have the policy's [`probe_timeout`](StreamPolicy::probe_timeout) for a deadline, their bodies included, and are repeated where they
     /// only read: one that a frozen handle does not answer evicts it.

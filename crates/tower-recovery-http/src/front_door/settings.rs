@@ -76,6 +76,8 @@ impl<Resolver, Target> HttpRecovery<Resolver, Target> {
     }
 
     /// How long a call may take, all its attempts and pauses together. Default: no bound.
+    ///
+    /// Of a call whose answer is a stream that is replaced it bounds each attempt, up to its head: see [there](crate::streams#time).
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.timing = self.timing.deadline(deadline);
         self.is_timed = true;

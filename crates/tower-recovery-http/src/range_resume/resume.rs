@@ -18,7 +18,8 @@ use super::{
 /// A body can be resumed if its head, a 200 or the 206 of one range that the caller asked for, has a strong `ETag` and says how many bytes it has. A client that
 /// decompresses takes the length away, and is refused: what it hands out is not what offsets count. Without decompression an encoded body is resumed in its encoding.
 ///
-/// The rest is accepted if it is a 206 of exactly the bytes that were asked for, of the same length in all, with the same entity tag and encoding. Anything else ends the stream with
+/// The rest is accepted if it is a 206 of exactly the bytes that were asked for, of the same length in all, with the same entity tag, and with the same `Content-Encoding` or none: a
+/// server should not repeat it (RFC 9110 §15.3.7). Anything else ends the stream with
 /// [`ResumeRefused`]: a 200, by which a server says that the representation has changed or that it serves no ranges; a part of the rest; several ranges.
 ///
 /// It is as good as the tag. nginx makes that of the length and the second of the last change: two files of one length that were put in one place within a second are one

@@ -125,7 +125,8 @@ impl Blocks {
     }
 
     fn keep(&mut self, bytes: &[u8]) -> Result<(), EventTooLong> {
-        if bytes.len() > self.limit - self.block.len() {
+        // A limit may have been set that is smaller than what has come.
+        if bytes.len() > self.limit.saturating_sub(self.block.len()) {
             return Err(EventTooLong { limit: self.limit });
         }
         self.block.extend_from_slice(bytes);

@@ -119,7 +119,7 @@ impl<ResponseBody> SseDecoder<ResponseBody> {
     /// The body ended cleanly. What is left of an event is none.
     fn end(&mut self) -> Option<SseItem> {
         self.ended = true;
-        let object = self.parser.take()?.foreign_rest()?;
+        let object = self.parser.take()?.foreign_object()?;
         Some(SseItem::Raw(object))
     }
 

@@ -32,7 +32,7 @@ impl Envelope {
 }
 
 /// Whether this is a JSON object with an `error` at its top. A text that speaks of errors is none.
-pub(super) fn is_error_object(text: &[u8]) -> bool {
+pub(crate) fn is_error_object(text: &[u8]) -> bool {
     // Most events are not read twice: in a JSON text, the quotes of a string's contents are escaped.
     memchr::memmem::find(text, br#""error""#).is_some() && Envelope::of(text).is_error()
 }

@@ -15,11 +15,17 @@ use tower_recovery::{
     stream_replacement::{Admitted, StreamReport, WholeStream},
 };
 
-use super::{SseEvent, SseItem, reader::Reader};
+use super::{
+    SseEvent, SseItem,
+    reader::{Reader, is_last},
+};
 
 pin_project! {
     /// The events of a stream that was admitted, for readers that want events: what the other side says no with is an error, by the name of
     /// [`SseVerdict`](super::SseVerdict), and so is an answer that is no event stream. What is a no, the [rules](super::SseRules) of the stream have said.
+    ///
+    /// An event that they call a [keep-alive](tower_recovery::stream_replacement::Sight::KeepAlive) is passed over, and with a
+    /// [terminal](tower_recovery::stream_replacement::Sight::Terminal) one the stream is over and dropped, whether it is watched below or not.
     ///
     /// # Examples
     ///
@@ -46,7 +52,8 @@ pin_project! {
     ///
     /// # Errors
     ///
-    /// Those of the stream as they are, and [answered](tower_recovery::Delivery::Answered) [`Failure`]s with an [`SseVerdict`](super::SseVerdict) or a
+    /// Those of the stream as they are, unless the other side had said no before it broke: by the status of its head, or by an error in what came of a body that holds no
+    /// events. And [answered](tower_recovery::Delivery::Answered) [`Failure`]s with an [`SseVerdict`](super::SseVerdict) or a
     /// [`NoEventStream`](super::NoEventStream). After an error it is over.
     #[must_use = "streams do nothing unless polled"]
     pub struct SseEvents<Items> {
@@ -103,11 +110,16 @@ where
             let Some(items) = this.items.as_mut().as_pin_mut() else { return Poll::Ready(None) };
             match ready!(items.poll_next(context)) {
                 Some(Ok(item)) => match this.reader.take(item) {
-                    Some(Ok(event)) => return Poll::Ready(Some(Ok(event))),
+                    Some(Ok(event)) => {
+                        if is_last(&event) {
+                            this.items.set(None);
+                        }
+                        return Poll::Ready(Some(Ok(event)));
+                    }
                     Some(Err(failure)) => break Some(failure),
                     None => {}
                 },
-                Some(Err(failure)) => break Some(failure),
+                Some(Err(failure)) => break Some(this.reader.broken_by(failure)),
                 None => break this.reader.end(),
             }
         };

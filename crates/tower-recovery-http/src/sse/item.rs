@@ -10,9 +10,10 @@ use super::SseEvent;
 pub enum SseItem {
     /// A whole event.
     Event(SseEvent),
-    /// Bytes came that belong to no event: comments, blank lines, a block without data.
+    /// Bytes came, and nothing that work must have gone into: comments, blank lines, a block without data, a part of an event of which less than 4 KiB have come. That part
+    /// may be one of a ping.
     KeepAlive,
-    /// Bytes came of an event that is not whole yet.
+    /// Bytes came of an event that is not whole yet, and of which 4 KiB or more have come: no ping is so long.
     Progress,
     /// Bytes as they came, of a body that holds no events: that of a response that is no event stream, or a JSON object in the place of one.
     Raw(Bytes),

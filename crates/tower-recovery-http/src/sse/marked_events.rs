@@ -14,7 +14,10 @@ use tower_recovery::{
     stream_replacement::{Admitted, MarkedItem},
 };
 
-use super::{SseEvent, SseItem, reader::Reader};
+use super::{
+    SseEvent, SseItem,
+    reader::{Reader, is_last},
+};
 
 pin_project! {
     /// As [`SseEvents`](super::SseEvents), of a stream that is [marked](tower_recovery::stream_replacement::Marked) where it begins anew.
@@ -56,7 +59,12 @@ where
             let Some(items) = this.items.as_mut().as_pin_mut() else { return Poll::Ready(None) };
             match ready!(items.poll_next(context)) {
                 Some(Ok(MarkedItem::Item(item))) => match this.reader.take(item) {
-                    Some(Ok(event)) => return Poll::Ready(Some(Ok(MarkedItem::Item(event)))),
+                    Some(Ok(event)) => {
+                        if is_last(&event) {
+                            this.items.set(None);
+                        }
+                        return Poll::Ready(Some(Ok(MarkedItem::Item(event))));
+                    }
                     Some(Err(failure)) => break Some(failure),
                     None => {}
                 },
@@ -64,7 +72,7 @@ where
                     *this.reader = Reader::of(restarted.head.clone());
                     return Poll::Ready(Some(Ok(MarkedItem::Restarted(restarted))));
                 }
-                Some(Err(failure)) => break Some(failure),
+                Some(Err(failure)) => break Some(this.reader.broken_by(failure)),
                 None => break this.reader.end(),
             }
         };
@@ -78,3 +86,6 @@ impl<Items> fmt::Debug for SseMarkedEvents<Items> {
         formatter.debug_struct("SseMarkedEvents").field("status", &self.head().status).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

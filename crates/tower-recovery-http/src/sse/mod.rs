@@ -1,6 +1,6 @@
 //! Server-sent events: decoded, judged, resumed.
 //!
-//! * [`SseDecoder`] makes events of a body, and says between them that the other side is alive.
+//! * [`SseDecoder`] makes events of a body, and says between them that the other side is alive, or at work.
 //! * [`SseRules`] say of each of them what it means to the
 //!   [replacement of streams](tower_recovery::stream_replacement): for OpenAI's chat and responses, for Anthropic's messages, for your own.
 //! * [`LastEventIdResume`] asks for the rest of a stream that broke, and checks that what comes is that.
@@ -14,6 +14,10 @@
 //! Events as WHATWG HTML §9.2.6 has them, whole ones only. A block without data is no event; its id and its retry time go over to the next one, so that they
 //! are not lost to whoever gets the events alone. Field names that are not known are passed over. A field that is not UTF-8 ends the stream, where a browser
 //! would put in a replacement character: a part of a result that nobody sent is not handed out.
+//!
+//! An event that comes in parts is a [`KeepAlive`](SseItem::KeepAlive) at first, and [`Progress`](SseItem::Progress) once 4 KiB of it have come: a ping may come in parts too,
+//! and a stream of nothing but pings is not one at work. (A server that takes longer for the first 4 KiB of one event than the policy's
+//! [`keep_alive_idle`](tower_recovery::StreamPolicy::keep_alive_idle) is taken for a silent one.)
 //!
 //! # Why this parser
 //!
@@ -39,7 +43,6 @@
 //! let mut items = SseDecoder::new(body);
 //! let Some(Ok(SseItem::Event(event))) = items.next().await else { panic!("the first event") };
 //! assert_eq!((event.event(), event.data()), (Some("delta"), "Good"));
-//! assert_eq!(items.next().await.unwrap().unwrap(), SseItem::Progress);
 //! assert!(items.next().await.is_none(), "what is unfinished at the end is no event");
 //! # }
 //! ```
@@ -69,6 +72,7 @@ mod resume;
 mod rules;
 mod verdict;
 
+pub(crate) use self::error_object::is_error_object;
 pub use self::{
     decoder::SseDecoder,
     error::{EventNotUtf8, EventTooLong},

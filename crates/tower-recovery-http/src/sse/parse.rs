@@ -17,6 +17,9 @@ pub(super) enum Parsed {
     Foreign(Bytes),
 }
 
+/// An unfinished event that is as long as this will be no ping, so that it is more than a sign of life. The pings of the providers have less than 100 bytes.
+const LONGER_THAN_A_PING: usize = 4 << 10;
+
 #[derive(Debug)]
 pub(super) struct Parser {
     blocks: Blocks,
@@ -51,15 +54,12 @@ impl Parser {
         Ok(found)
     }
 
-    /// Whether an unfinished event has grown since this was asked last.
+    /// Whether an unfinished event has grown since this was asked last, and beyond what may become a ping.
+    ///
+    /// A ping can come in two parts. If its first one were progress, a stream of nothing but pings would look like one at work.
     pub(super) fn took_progress(&mut self) -> bool {
         let seen = std::mem::replace(&mut self.seen, self.blocks.len());
-        self.blocks.len() > seen
-    }
-
-    /// At the end of the body: what is no event stream at all.
-    pub(super) fn foreign_rest(self) -> Option<Bytes> {
-        self.foreign_object()
+        self.blocks.len() > seen && self.blocks.len() >= LONGER_THAN_A_PING
     }
 
     fn read_block(&mut self) -> Result<Option<Parsed>, EventNotUtf8> {
@@ -79,7 +79,8 @@ impl Parser {
         })
     }
 
-    fn foreign_object(&self) -> Option<Bytes> {
+    /// What has come, if it is no event stream at all.
+    pub(super) fn foreign_object(&self) -> Option<Bytes> {
         let block = self.blocks.block();
         let is_object = self.is_pristine && block.trim_ascii_start().starts_with(b"{");
         is_object.then(|| Bytes::copy_from_slice(block))

@@ -35,9 +35,10 @@ impl Reader {
         &self.head
     }
 
-    /// The event that an item is, or the verdict; `None` while there is neither.
+    /// The event that an item is, or the verdict; `None` while there is neither. A sign of life is none, and neither is an event that the rules of its stream call one.
     pub(super) fn take(&mut self, item: SseItem) -> Option<Result<SseEvent, Failure>> {
         match item {
+            SseItem::Event(event) if event.sight() == Some(Sight::KeepAlive) => None,
             SseItem::Event(event) if event.sight() == Some(Sight::Verdict) => {
                 Some(Err(answered(SseVerdict::of_any_event(&event))))
             }
@@ -49,6 +50,11 @@ impl Reader {
             }
             SseItem::KeepAlive | SseItem::Progress => None,
         }
+    }
+
+    /// What is to be said of items that broke: what the other side said itself, in its head or in what came of its body, and else what broke them.
+    pub(super) fn broken_by(&self, failure: Failure) -> Failure {
+        SseVerdict::of_body(&self.head, &self.raw).map_or(failure, answered)
     }
 
     /// What the end of the items says, if it is more than that.
@@ -63,6 +69,11 @@ impl Reader {
             None => answered(NoEventStream { status: self.head.status }),
         }
     }
+}
+
+/// Whether the stream is over with this event, whatever else its connection may carry.
+pub(super) fn is_last(event: &SseEvent) -> bool {
+    event.sight() == Some(Sight::Terminal)
 }
 
 fn answered(error: impl Into<BoxError>) -> Failure {

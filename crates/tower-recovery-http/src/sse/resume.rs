@@ -2,21 +2,29 @@
 
 use std::{
     collections::hash_map::DefaultHasher,
+    fmt,
     hash::{Hash, Hasher},
 };
 
-use http::{HeaderName, HeaderValue, Request, StatusCode, response::Parts};
+use http::{HeaderName, HeaderValue, Method, Request, StatusCode, response::Parts};
 use tower_recovery::stream_replacement::{Resume, ResumeRefused};
 
 use super::{SseEvent, SseItem, head::is_event_stream};
 
 /// Resumes an event stream by `Last-Event-ID` (WHATWG HTML §9.2.3), and believes nothing.
 ///
+/// **When**: for streams that are asked for by `GET` (MCP resumes by one, too) and whose ids are positions in one sequence that outlives its connection. **Not** for ids that
+/// are made anew for each connection: a server that does not look at the header begins again under ids that nobody has seen, and passes for one that went on.
+///
+/// The rest is asked for by `GET` alone: a server that does not look at the header would execute a `POST` once more. ([`for_any_method`](Self::for_any_method)
+/// is for servers that are known to look at it.)
+///
 /// The rest is asked for only where the last event's id says where the stream stands: it has one of its own, and no id came twice. What comes is the rest only if it is a
 /// 200 with an event stream, its first event has an id, and no event has an id that was handed out before: a server that does not look at the header and begins
 /// again is found out by its first event. The first id of the stream is remembered for that, and the last 1,024, as 64 bits each.
 ///
-/// That the server leaves nothing out is not seen from here.
+/// That the server leaves nothing out is not seen from here. A server that steps back by more than 1,024 events, and not to the first one, is found out only when it repeats
+/// an id that is remembered.
 ///
 /// # Examples
 ///
@@ -35,8 +43,9 @@ use super::{SseEvent, SseItem, head::is_event_stream};
 /// assert_eq!(request.headers()["last-event-id"], "7");
 /// # Ok::<(), tower_recovery::stream_replacement::ResumeRefused>(())
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct LastEventIdResume {
+    asks_by_any_method: bool,
     // Of the last event that had one. Empty where there was none, or where it was taken back.
     last_id: String,
     // An event without an id was handed out after the last one that had one.
@@ -56,7 +65,7 @@ enum State {
 }
 
 /// The ids of the events that were handed out, as hashes: two that collide refuse a resumption that was right, which is safe.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 struct HandedOut {
     first: Option<u64>,
     last: Vec<u64>,
@@ -73,6 +82,16 @@ impl LastEventIdResume {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The rest is asked for by whatever method the stream was asked for.
+    ///
+    /// **When**: the server is known to look at `Last-Event-ID` of such requests, and to execute none of them that has one. If it is not, a `POST` is executed
+    /// again, and where its ids are new ones the words of its second answer follow those of the first.
+    #[must_use]
+    pub fn for_any_method(mut self) -> Self {
+        self.asks_by_any_method = true;
+        self
     }
 
     fn hand_out_event(&mut self, event: &SseEvent) -> Result<(), ResumeRefused> {
@@ -103,11 +122,14 @@ impl LastEventIdResume {
 
 impl<RequestBody> Resume<Request<RequestBody>, Parts, SseItem> for LastEventIdResume {
     fn begin(&mut self, _: &Parts) {
-        *self = Self::new();
+        *self = Self { asks_by_any_method: self.asks_by_any_method, ..Self::new() };
     }
 
     fn ask(&self, request: &mut Request<RequestBody>) -> Result<(), ResumeRefused> {
         let refused = |reason: &'static str| Err(ResumeRefused::new(reason));
+        if !self.asks_by_any_method && request.method() != Method::GET {
+            return refused("it was not asked for by GET, and another method may execute once more");
+        }
         if self.last_id.is_empty() {
             return refused("no event had an id, or the last one was taken back");
         }
@@ -137,6 +159,17 @@ impl<RequestBody> Resume<Request<RequestBody>, Parts, SseItem> for LastEventIdRe
 
     fn hand_out(&mut self, item: &SseItem) -> Result<(), ResumeRefused> {
         if let SseItem::Event(event) = item { self.hand_out_event(event) } else { Ok(()) }
+    }
+}
+
+/// Without the ids, which may say what was asked for.
+impl fmt::Debug for LastEventIdResume {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("LastEventIdResume")
+            .field("asks_by_any_method", &self.asks_by_any_method)
+            .field("state", &self.state)
+            .finish_non_exhaustive()
     }
 }
 

@@ -27,8 +27,8 @@ use crate::HttpClassifier;
 /// | a body that is not `text/event-stream`, or in a content coding | the same: whoever wants its events decodes it below |
 /// | a JSON object with an `error`, without any event stream round it, in the place of the first event | a verdict, raw |
 /// | an event | what the function says that was given to [`new`](Self::new), or one of the presets |
-/// | comments, blank lines, blocks without data | a keep-alive |
-/// | a part of an event | progress |
+/// | comments, blank lines, blocks without data, a part of an event below 4 KiB | a keep-alive |
+/// | a larger part of an event | progress |
 /// | the end of the body before a [`Terminal`](Sight::Terminal) event | incomplete; complete with [`complete_at_clean_end`](Self::complete_at_clean_end) |
 /// | an event that is too long, or not UTF-8 | the other side's last word: answered, and permanent |
 /// | another error of the body | what an [`HttpClassifier`] says |
@@ -57,8 +57,6 @@ pub struct SseRules {
     completes_at_clean_end: bool,
     max_event_bytes: usize,
     classifier: HttpClassifier,
-    // The response that was opened is no event stream.
-    is_raw: bool,
 }
 
 impl SseRules {
@@ -70,7 +68,6 @@ impl SseRules {
             completes_at_clean_end: false,
             max_event_bytes: MAX_EVENT_BYTES,
             classifier: HttpClassifier::new(),
-            is_raw: false,
         }
     }
 
@@ -153,8 +150,8 @@ where
 
     fn open(&mut self, response: Response<ResponseBody>) -> (Parts, Self::Items) {
         let (head, body) = response.into_parts();
-        self.is_raw = !is_event_stream(head.status, &head.headers);
-        let mut items = if self.is_raw { SseDecoder::raw(body) } else { SseDecoder::new(body) };
+        let has_events = is_event_stream(head.status, &head.headers);
+        let mut items = if has_events { SseDecoder::new(body) } else { SseDecoder::raw(body) };
         items.set_max_event_bytes(self.max_event_bytes);
         items.set_look(self.look);
         (head, items)
@@ -165,14 +162,13 @@ where
             SseItem::Event(event) => event.sight().unwrap_or_else(|| (self.look)(event)),
             SseItem::KeepAlive => Sight::KeepAlive,
             SseItem::Progress => Sight::Progress,
-            SseItem::Raw(_) if self.is_raw => Sight::Content,
             SseItem::Raw(object) if is_error_object(object) => Sight::Verdict,
             SseItem::Raw(_) => Sight::Progress,
         }
     }
 
     fn is_complete(&self) -> bool {
-        self.is_raw || self.completes_at_clean_end
+        self.completes_at_clean_end
     }
 
     fn broken_by(&self, error: &(dyn Error + 'static)) -> Verdict {

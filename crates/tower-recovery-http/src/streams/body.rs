@@ -56,6 +56,8 @@ impl IntoFrame for SseItem {
 pin_project! {
     /// The items of a stream as the frames of a body, for clients that read bodies.
     ///
+    /// That of a stream that is still watched is not `Unpin`: `pin!` it, or `Box::pin` it, where a reader asks for that. A [`WholeBody`] is.
+    ///
     /// # Errors
     ///
     /// Those of the stream, as they are.

@@ -40,6 +40,8 @@ impl<Api, Prober, Rules> HttpStreams<Api, Prober, Rules> {
     }
 
     /// The streams are server-sent events, which say by these rules when the whole of them has come.
+    ///
+    /// What an error of a body proves is said by the classifier of this route, whatever was [said](SseRules::classified_by) to these rules before.
     pub fn sse(self, rules: SseRules) -> HttpStreams<Api, Prober, Rules, SseRules> {
         let Self { api, prober, classifier, layer } = self;
         let rules = rules.classified_by(classifier.clone());
@@ -74,7 +76,7 @@ impl<Api, Prober, Rules, Streams> HttpStreams<Api, Prober, Rules, Streams> {
         }
     }
 
-    /// Asks by this request, on the same handles, whether the route of a silent stream works. Healthy is a success whose body is whole; for
+    /// Asks by this request, on the same handles, whether the route of a silent stream works. Healthy is a success whose body is whole and no error object; for
     /// more, see [`HttpProbe`]. Without a probe a silent stream is never replaced, and ends after the policy's `keep_alive_idle` without content.
     pub fn probe<Request, ProbeBody>(self, request: impl Fn() -> Request + Clone + Send + 'static) -> Self
     where
@@ -129,9 +131,17 @@ where
 }
 
 impl<Api: Clone, Prober, Rules: Clone> HttpStreams<Api, Prober, Rules, SseRules> {
-    /// Events come as they come, and a replacement is asked for those after the last one. See [`LastEventIdResume`].
+    /// Events come as they come, and a replacement is asked for those after the last one, by `GET` alone. See [`LastEventIdResume`].
     pub fn resumed(self) -> StreamReplacement<Api, Rules, SseRules, Resumed<LastEventIdResume>> {
-        self.admitting(Resumed::by(LastEventIdResume::new()))
+        self.resumed_by(LastEventIdResume::new())
+    }
+
+    /// The same, by another method than `GET`, say: see [`LastEventIdResume::for_any_method`].
+    pub fn resumed_by(
+        self,
+        resume: LastEventIdResume,
+    ) -> StreamReplacement<Api, Rules, SseRules, Resumed<LastEventIdResume>> {
+        self.admitting(Resumed::by(resume))
     }
 }
 

@@ -6,6 +6,14 @@
 //!
 //! **When**: for routes whose requests the server may execute twice. A policy of the mode `retry_on_healthy_probe` says that it may.
 //!
+//! The streams that are handed out are not `Unpin`: `pin!` them, or `Box::pin` them where they are kept.
+//!
+//! # Time
+//!
+//! A [deadline](crate::HttpRecovery::deadline) or an [attempt timeout](crate::HttpRecovery::attempt_timeout) of the stack bounds each attempt until its head has come, and not the
+//! stream after it, nor the call with its replacements. An attempt that takes longer is replaced as one that broke, without a probe; where a deadline runs out over what is repeated
+//! below, the call ends. The time of a stream is its policy's: leave them out, and a silence before the head is seen like any other.
+//!
 //! # Examples
 //!
 //! A model's words as they come, replaced until the first of them was handed out:

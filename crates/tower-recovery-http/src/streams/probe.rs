@@ -15,9 +15,12 @@ use tower::{BoxError, ServiceExt};
 use tower_recovery::stream_replacement::{Health, ProbeRequest};
 use tower_service::Service;
 
+use crate::sse::is_error_object;
+
 /// A health probe over HTTP: a small request on the same route, and a judge of what comes.
 ///
-/// Healthy is an answer with a success for its status and the whole of its body, of which the [judge](Self::healthy_if) has nothing against. A route that answers its
+/// Healthy is an answer with a success for its status and the whole of its body, against which the [judge](Self::healthy_if) has nothing: by default, a body that is no JSON
+/// object with an `error` at its top, by which providers refuse in the text of a success. A route that answers its
 /// metadata can be stuck in its work: let the probe do a little of what the route does, with the same credentials.
 ///
 /// # Examples
@@ -56,10 +59,10 @@ const BODY_LIMIT: usize = 1 << 20;
 impl<Api, MakeRequest> HttpProbe<Api, MakeRequest> {
     /// Sends such a request, made anew for each probe, over this service.
     pub fn new(api: Api, request: MakeRequest) -> Self {
-        Self { api, request, judge: Arc::new(|_| true) }
+        Self { api, request, judge: Arc::new(is_no_error) }
     }
 
-    /// What a success must be like besides: a provider may refuse in the text of a success.
+    /// What a success must be like besides. This judge takes the place of the default one, which a JSON object with an `error` at its top is not healthy to.
     #[must_use]
     pub fn healthy_if(mut self, judge: impl Fn(&Response<Bytes>) -> bool + Send + Sync + 'static) -> Self {
         self.judge = Arc::new(judge);
@@ -98,6 +101,10 @@ where
     }
 }
 
+fn is_no_error(answer: &Response<Bytes>) -> bool {
+    !is_error_object(answer.body())
+}
+
 impl<Api: Clone, MakeRequest: Clone> Clone for HttpProbe<Api, MakeRequest> {
     fn clone(&self) -> Self {
         Self { api: self.api.clone(), request: self.request.clone(), judge: Arc::clone(&self.judge) }
@@ -107,5 +114,25 @@ impl<Api: Clone, MakeRequest: Clone> Clone for HttpProbe<Api, MakeRequest> {
 impl<Api, MakeRequest> fmt::Debug for HttpProbe<Api, MakeRequest> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("HttpProbe").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_success_that_says_an_error_is_not_healthy_unless_another_judge_says_so() {
+        let probe = HttpProbe::new((), ());
+        for (body, is_healthy) in [
+            ("", true),
+            ("OK", true),
+            (r#"{"data": [], "error": null}"#, true),
+            (r#"{"text": "\"error\": 1"}"#, true),
+            (r#"{"error": {"type": "overloaded_error", "message": "Overloaded"}}"#, false),
+        ] {
+            assert_eq!((probe.judge)(&Response::new(Bytes::from(body))), is_healthy, "{body}");
+        }
+        assert!((probe.healthy_if(|_| true).judge)(&Response::new(Bytes::from(r#"{"error": 1}"#))));
     }
 }

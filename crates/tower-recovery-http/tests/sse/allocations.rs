@@ -35,11 +35,13 @@ fn a_sign_of_life_allocates_nothing() {
 #[test]
 fn progress_allocates_no_more_than_the_event_grows() {
     let mut decoder = SseDecoder::new(body(vec![Bytes::from_static(b"data: 0123\n"); 1_000]));
+    let longer_than_a_ping = (4 << 10) / b"data: 0123\n".len();
     let mut context = Context::from_waker(Waker::noop());
     let allocated = measure(|| {
-        for _ in 0..1_000 {
+        for number in 0..1_000 {
             let polled = Pin::new(&mut decoder).poll_next(&mut context);
-            assert!(matches!(polled, Poll::Ready(Some(Ok(SseItem::Progress)))));
+            let sign = if number < longer_than_a_ping { SseItem::KeepAlive } else { SseItem::Progress };
+            assert!(matches!(polled, Poll::Ready(Some(Ok(item))) if item == sign));
         }
     });
     assert!(allocated.count_total < 20, "{allocated:?}");

@@ -13,6 +13,8 @@ use super::support::{
 };
 
 const COMMENT: &str = ": ping\n\n";
+/// A proxy passes on a part of a ping, and the rest of it with the next one.
+const HALF: &str = "data: {\"type\": \"ping\"}\n\nevent: ping\n";
 const EVENT: &str = "event: ping\ndata: {\"type\": \"ping\"}\n\n";
 const WORD: &str = "event: content_block_delta\ndata: word\n\n";
 const STOP: &str = "event: message_stop\ndata: {}\n\n";
@@ -52,7 +54,7 @@ async fn b77_pings_put_the_silence_off_and_are_never_content() {
 #[tokio::test]
 async fn b77_nothing_but_pings_for_ever_is_silence_of_another_kind() {
     for wire in Wire::all() {
-        for ping in [COMMENT, EVENT] {
+        for ping in [COMMENT, EVENT, HALF] {
             let never = Gate::new();
             let model = Model::streaming(wire, StreamScript::new().send(WORD).send_every(ping, IDLE / 2, &never)).await;
             let began = Instant::now();

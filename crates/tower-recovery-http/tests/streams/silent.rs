@@ -3,13 +3,17 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
+use tower::ServiceExt;
 use tower_recovery::{
     RecoveryEvent, StreamMode, StreamPolicy,
     stream_replacement::{ReplacementBasis, StreamEnd},
 };
 use tower_recovery_test::faulty::{Act, FaultyServerBuilder, RequestContext, StreamEnding, StreamScript};
 
-use super::support::{CHAT, GRACE, IDLE, Model, Wire, bounded, broken, complete, events_head, saying, texts, watching};
+use super::support::{
+    CHAT, GRACE, IDLE, Model, Wire, bounded, broken, complete, events_head, question, replacing, saying, texts,
+    watching,
+};
 
 fn silence_after_two() -> StreamScript {
     saying(["one", "two"]).then(StreamEnding::Silence)
@@ -63,20 +67,22 @@ async fn b75_a_silent_stream_whose_route_answers_no_probe_ends_after_three_of_th
     let policy =
         StreamPolicy::builder(StreamMode::RetryOnHealthyProbe).idle(IDLE).probe_interval(tenth).build().unwrap();
     for wire in Wire::all() {
-        let script = |request: &RequestContext| if request.path == CHAT { Act::Stream } else { Act::Answer };
-        let unhealthy = |request: &http::Request<bytes::Bytes>| match request.uri().path() {
-            CHAT => events_head(),
-            _ => http::Response::builder().status(503).body(bytes::Bytes::new()).expect("a response"),
-        };
-        let configured =
-            |server: FaultyServerBuilder| server.application(unhealthy).script(script).streams(silence_after_two());
-        let model = Model::start(wire, configured).await;
-        let began = Instant::now();
-        let failure = model.whole(policy).await.unwrap_err();
-        assert_eq!((broken(&failure).reason, failure.is_exhausted()), (StreamEnd::Unreachable, false));
-        // The second probe comes an interval after the first, and the third two intervals after that.
-        assert!(began.elapsed() >= IDLE + tenth * 3);
-        assert_eq!((model.calls(), model.probes()), (1, 3));
+        for (status, body) in [(503, ""), (200, r#"{"error": {"message": "Overloaded"}}"#)] {
+            let script = |request: &RequestContext| if request.path == CHAT { Act::Stream } else { Act::Answer };
+            let unhealthy = move |request: &http::Request<bytes::Bytes>| match request.uri().path() {
+                CHAT => events_head(),
+                _ => http::Response::builder().status(status).body(body.into()).expect("a response"),
+            };
+            let configured =
+                |server: FaultyServerBuilder| server.application(unhealthy).script(script).streams(silence_after_two());
+            let model = Model::start(wire, configured).await;
+            let began = Instant::now();
+            let failure = model.whole(policy).await.unwrap_err();
+            assert_eq!((broken(&failure).reason, failure.is_exhausted()), (StreamEnd::Unreachable, false), "{body}");
+            // The second probe comes an interval after the first, and the third two intervals after that.
+            assert!(began.elapsed() >= IDLE + tenth * 3);
+            assert_eq!((model.calls(), model.probes()), (1, 3));
+        }
     }
 }
 
@@ -125,5 +131,20 @@ async fn b82_what_ends_a_silent_attempt_does_not_end_its_replacement() {
         let proposed =
             model.events.map(|event| matches!(event, RecoveryEvent::RecoveryReplacementProposed { .. }).then_some(()));
         assert_eq!(proposed.len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_deadline_of_the_stack_bounds_an_attempt_up_to_its_head_and_not_its_stream() {
+    let deadline = Duration::from_secs(1);
+    for wire in Wire::all() {
+        let slow = saying(["1"]).wait(deadline + GRACE).send("data: [DONE]\n\n");
+        let model = Model::streaming(wire, [StreamScript::silent(), slow]).await;
+        let chat = model.chat_through(model.door().deadline(deadline).attempts(1), replacing(1));
+        let began = Instant::now();
+        let whole = bounded(chat.whole(1 << 20).oneshot(question())).await.unwrap();
+        assert!(began.elapsed() >= deadline * 2);
+        assert_eq!((texts(&whole.items), model.calls(), model.probes()), (vec!["1".into(), "[DONE]".into()], 2, 0));
+        assert_eq!(whole.report.discarded[0].basis, ReplacementBasis::RetryableTransportFailure);
     }
 }

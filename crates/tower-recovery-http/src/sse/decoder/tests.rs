@@ -84,7 +84,6 @@ fn events_are_those_of_the_standard() {
 #[test]
 fn a_frame_without_a_whole_event_gives_one_sign_of_life() {
     let keep_alive = || Ok(SseItem::KeepAlive);
-    let progress = || Ok(SseItem::Progress);
     for (chunks, expected) in [
         (vec![": a\n\n: b\n\n:"], vec![keep_alive()]),
         (vec![":", " ", "a", "\n"], vec![keep_alive(), keep_alive(), keep_alive(), keep_alive()]),
@@ -92,22 +91,44 @@ fn a_frame_without_a_whole_event_gives_one_sign_of_life() {
         (vec!["event: ping\n\n"], vec![keep_alive()]),
         (
             vec!["id: 7\n", "\n", "data: x\n\n"],
-            vec![progress(), keep_alive(), Ok(SseItem::Event(SseEvent::new("x").with_id("7")))],
+            vec![keep_alive(), keep_alive(), Ok(SseItem::Event(SseEvent::new("x").with_id("7")))],
         ),
-        (vec!["da", "ta: ", "x\n", "\n"], vec![progress(), progress(), progress(), Ok(event("x"))]),
-        (vec!["data: x\n", ": c\n", "data: y\n", "\n"], vec![progress(), keep_alive(), progress(), Ok(event("x\ny"))]),
-        (vec!["data: 0123", "\n\nda"], vec![progress(), Ok(event("0123")), progress()]),
+        (vec!["da", "ta: ", "x\n", "\n"], vec![keep_alive(), keep_alive(), keep_alive(), Ok(event("x"))]),
+        (
+            vec!["data: x\n", ": c\n", "data: y\n", "\n"],
+            vec![keep_alive(), keep_alive(), keep_alive(), Ok(event("x\ny"))],
+        ),
+        (vec!["data: 0123", "\n\nda"], vec![keep_alive(), Ok(event("0123"))]),
         (vec!["data: x\n\n: c\n\n"], vec![Ok(event("x"))]),
         (vec![": c\n\ndata: x\n\n"], vec![Ok(event("x"))]),
-        (
-            vec!["data: x\n\ndata: y\n\nda", "ta: z\n\n"],
-            vec![Ok(event("x")), Ok(event("y")), progress(), Ok(event("z"))],
-        ),
+        (vec!["data: x\n\ndata: y\n\nda", "ta: z\n\n"], vec![Ok(event("x")), Ok(event("y")), Ok(event("z"))]),
         (vec!["\u{feff}", "", "data\n\n"], vec![keep_alive(), Ok(event(""))]),
     ] {
         let bytes: Vec<_> = chunks.iter().map(|chunk| chunk.as_bytes()).collect();
         assert_eq!(decoded(&bytes), expected, "{chunks:?}");
     }
+}
+
+/// B77: the first part of a ping is not to look like work.
+#[test]
+fn b77_a_ping_that_comes_in_two_frames_is_a_sign_of_life_and_no_progress() {
+    let ping = SseItem::Event(SseEvent::new("{}").with_event("ping"));
+    let items = decoded(&[b"event: ping\n", b"data: {}\n\nevent: pi", b"ng\n", b"data: {}\n\n"]);
+    let expected = [SseItem::KeepAlive, ping.clone(), SseItem::KeepAlive, ping];
+    assert_eq!(items, expected.map(Ok));
+}
+
+#[test]
+fn an_unfinished_event_is_progress_when_it_has_grown_beyond_any_ping() {
+    const PART: &[u8] = &[b'x'; 2 << 10];
+    const TO_THE_BORDER: &[u8] = &[b'x'; (2 << 10) - "data: ".len() - 1];
+    let (keep_alive, progress) = (|| Ok(SseItem::KeepAlive), || Ok(SseItem::Progress));
+    let items = decoded(&[b"data: ", PART, TO_THE_BORDER, b"x", b"\n", b": a comment\n", PART, b"\n\n"]);
+    let expected = [keep_alive(), keep_alive(), keep_alive(), progress(), progress(), keep_alive(), progress()];
+    assert_eq!((&items[..7], items.len()), (&expected[..], 8), "and then the event, which is whole");
+    let items = decoded(&[b"data: 1\n\ndata: ", PART, PART, b"\n\ndata: "]);
+    assert_eq!(items[..3], [Ok(event("1")), keep_alive(), progress()]);
+    assert_eq!(items.len(), 4, "an event is a sign of life of its own");
 }
 
 #[test]
@@ -123,11 +144,11 @@ fn an_event_comes_with_its_last_byte_and_not_with_the_next_frame() {
 #[test]
 fn what_is_no_event_stream_but_a_json_object_comes_raw() {
     for (chunks, expected) in [
-        (vec!["{\"error\":", "1}"], vec![SseItem::Progress, SseItem::Progress, raw("{\"error\":1}")]),
+        (vec!["{\"error\":", "1}"], vec![SseItem::KeepAlive, SseItem::KeepAlive, raw("{\"error\":1}")]),
         (vec!["{\n  \"error\": 1\n}\n\n"], vec![raw("{\n  \"error\": 1\n}\n")]),
-        (vec![": c\n\n {\"error\":1}"], vec![SseItem::Progress, raw(" {\"error\":1}")]),
-        (vec!["data: {}\n\n{\"error\":1}"], vec![event("{}"), SseItem::Progress]),
-        (vec!["id: 1\n\n{\"error\":1}"], vec![SseItem::Progress]),
+        (vec![": c\n\n {\"error\":1}"], vec![SseItem::KeepAlive, raw(" {\"error\":1}")]),
+        (vec!["data: {}\n\n{\"error\":1}"], vec![event("{}")]),
+        (vec!["id: 1\n\n{\"error\":1}"], vec![SseItem::KeepAlive]),
         (vec!["nothing\n\n"], vec![SseItem::KeepAlive]),
     ] {
         let bytes: Vec<_> = chunks.iter().map(|chunk| chunk.as_bytes()).collect();
@@ -159,9 +180,17 @@ fn an_event_over_the_limit_ends_the_stream_where_it_passes_it() {
     let too_long = || Err(EventTooLong { limit: 16 }.to_string());
     assert_eq!(decode(&[b"data: 123456789\n\ndata: 0\n\n"]), [Ok(event("123456789")), Ok(event("0"))]);
     assert_eq!(decode(&[b"data: 1\n\ndata: 1234567890\n\n"]), [Ok(event("1")), too_long()]);
-    assert_eq!(decode(&[b"data: 1234", b"567890", b"1"]), [Ok(SseItem::Progress), Ok(SseItem::Progress), too_long()]);
-    assert_eq!(decode(&[b"x:\nx:\nx:\nx:\nx:\n", b"x:\n"]), [Ok(SseItem::Progress), too_long()]);
+    assert_eq!(decode(&[b"data: 1234", b"567890", b"1"]), [Ok(SseItem::KeepAlive), Ok(SseItem::KeepAlive), too_long()]);
+    assert_eq!(decode(&[b"x:\nx:\nx:\nx:\nx:\n", b"x:\n"]), [Ok(SseItem::KeepAlive), too_long()]);
     assert_eq!(decode(&[&[b':'; 1000], b"\ndata: 1\n\n"]), [Ok(SseItem::KeepAlive), Ok(event("1"))]);
+}
+
+#[test]
+fn a_limit_that_is_set_late_holds_for_what_has_come() {
+    let mut decoder = SseDecoder::new(frames(&[b"data: a part of it", b" and more"]));
+    assert!(decoder.next().now_or_never().is_some());
+    let mut decoder = decoder.max_event_bytes(4).unwrap();
+    assert!(decoder.next().now_or_never().unwrap().unwrap().unwrap_err().is::<EventTooLong>());
 }
 
 #[test]
@@ -186,7 +215,6 @@ fn the_error_of_a_body_is_handed_on_and_is_the_end() {
     let mut decoder = SseDecoder::new(body);
     let mut next = || decoder.next().now_or_never().unwrap();
     assert_eq!(next().unwrap().unwrap(), event("x"));
-    assert_eq!(next().unwrap().unwrap(), SseItem::Progress);
     assert_eq!(next().unwrap().unwrap_err().downcast::<io::Error>().unwrap().kind(), io::ErrorKind::ConnectionReset);
     assert!(next().is_none());
 }

@@ -74,6 +74,35 @@ fn nothing_is_asked_for_where_the_last_id_does_not_say_where_the_stream_stands()
     assert_eq!(asked(&after([Some("1\u{7f}")])), Err("the last id cannot stand in a header".to_owned()));
 }
 
+/// Law 7: a server that looks at no header executes a request again, and one that makes new ids for each connection is not found out.
+#[test]
+fn the_rest_is_asked_for_by_get_alone_unless_the_server_is_known() {
+    let ask = |resume: &LastEventIdResume, method: Method| {
+        let mut request = Request::builder().method(method).body(()).unwrap();
+        Resume::<_, Parts, SseItem>::ask(resume, &mut request).map_err(|refused| refused.reason.into_owned())?;
+        Ok(request.headers().contains_key("last-event-id"))
+    };
+    let resume = after([Some("8f14e45f-1"), Some("8f14e45f-2")]);
+    assert_eq!(ask(&resume, Method::GET), Ok(true));
+    let refused = Err("it was not asked for by GET, and another method may execute once more".to_owned());
+    for method in [Method::POST, Method::PUT, Method::HEAD] {
+        assert_eq!(ask(&resume, method), refused);
+    }
+    let mut resume = LastEventIdResume::new().for_any_method();
+    Resume::<Request<()>, _, _>::begin(&mut resume, &head(200, "text/event-stream"));
+    hand_out(&mut resume, Some("1")).unwrap();
+    assert_eq!(ask(&resume, Method::POST), Ok(true), "what was said outlives the beginning of a stream");
+}
+
+#[test]
+fn no_id_is_written_to_a_log() {
+    let resume = resumed([Some("3141592653"), Some("2718281828")]);
+    let text = format!("{resume:?}");
+    for id in ["3141592653", "2718281828"] {
+        assert!(!text.contains(id) && !text.contains(&hash_of(id).to_string()), "{text}");
+    }
+}
+
 #[test]
 fn only_a_200_with_an_event_stream_is_an_answer() {
     for (status, content_type, reason) in [

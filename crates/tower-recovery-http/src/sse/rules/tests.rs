@@ -27,8 +27,12 @@ fn seen(mut rules: SseRules, response: Response<Full<Bytes>>) -> (bool, Vec<Sigh
 fn what_is_no_event_stream_is_a_verdict_and_goes_out_as_it_is() {
     for (status, content_type) in [(503, "application/json"), (200, "application/json"), (204, "text/event-stream")] {
         for rules in [SseRules::openai_chat(), SseRules::plain()] {
-            let seen = seen(rules, response(status, content_type, "{\"error\":1}"));
-            assert_eq!(seen, (true, vec![Sight::Content], true), "{status} {content_type}");
+            let mut rules = rules;
+            let response = response(status, content_type, "data: {\"error\":1}\n\n");
+            assert!(rules.is_verdict(&response), "{status} {content_type}: neither looked at nor asked for its end");
+            let (_, items) = rules.open(response);
+            let items = items.map(Result::unwrap).collect::<Vec<_>>().now_or_never().unwrap();
+            assert_eq!(items, [SseItem::Raw(Bytes::from_static(b"data: {\"error\":1}\n\n"))]);
         }
     }
 }
@@ -36,7 +40,7 @@ fn what_is_no_event_stream_is_a_verdict_and_goes_out_as_it_is() {
 #[test]
 fn an_event_stream_is_looked_at_item_by_item() {
     let body = ": c\n\ndata: {}\n\ndata: {\"error\":1}\n\ndata: [DONE]\n\ndata";
-    let sights = vec![Sight::Content, Sight::Verdict, Sight::Terminal, Sight::Progress];
+    let sights = vec![Sight::Content, Sight::Verdict, Sight::Terminal];
     assert_eq!(seen(SseRules::openai_chat(), response(200, "text/event-stream", body)), (false, sights, false));
 }
 
