@@ -94,8 +94,8 @@ where
     /// replaces, all the time in which a silence is told and probed (a silence before the head is seen like any other), and under one that preserves, no bound. The streams are not
     /// `Unpin`.
     ///
-    /// Probes go to the same handles, have the policy's [`probe_timeout`](StreamPolicy::probe_timeout) for a deadline, their bodies included, and are repeated where they
-    /// only read: one that a frozen handle does not answer evicts it.
+    /// Probes go to the same handles, have the policy's [`probe_timeout`](StreamPolicy::probe_timeout) for a deadline, their bodies included, and two thirds of it for an
+    /// attempt. One that a handle does not answer by then evicts it; it is repeated on the next one if it only reads, and otherwise waits for the next round.
     ///
     /// # Errors
     ///
@@ -126,7 +126,13 @@ where
         Error: Into<BoxError>,
         Rules: Clone,
     {
-        let of_a_probe = CallTiming::builder().deadline(policy.probe_timeout()).build()?;
+        // A frozen handle is found out and evicted with some time left to ask the next one.
+        let attempt_of_a_probe = policy.probe_timeout().mul_f64(2.0 / 3.0);
+        let of_a_probe = CallTiming::builder()
+            .attempts(2)
+            .deadline(policy.probe_timeout())
+            .attempt_timeout(attempt_of_a_probe)
+            .build()?;
         let leaf = ServiceBuilder::new().layer(self.streamed()).service(Dispatch);
         let collect = CollectLayer::new(self.body_limit).trusting(self.trust);
         let leaf_of_a_probe = ServiceBuilder::new().layer(collect).service(Dispatch);

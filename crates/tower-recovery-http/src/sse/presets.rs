@@ -26,7 +26,8 @@ pub(super) fn openai_chat(event: &SseEvent) -> Sight {
     }
 }
 
-/// A chunk that says who speaks, and nothing yet: the first one of a chat. Only what has a role in it is read.
+/// A chunk that says who speaks, and nothing yet: the first one of a chat. So is what Azure says of the question before that. Only what has a word of either in
+/// it is read.
 fn gives_a_role_alone(chunk: &[u8]) -> bool {
     let says_something = |(name, value): (&String, &Value)| match value {
         _ if name == "role" => false,
@@ -35,11 +36,16 @@ fn gives_a_role_alone(chunk: &[u8]) -> bool {
         Value::Array(values) => !values.is_empty(),
         _ => true,
     };
-    if memmem::find(chunk, b"\"role\"").is_none() {
+    let is_about = |word: &str| memmem::find(chunk, word.as_bytes()).is_some();
+    let judges_the_question = is_about("\"prompt_filter_results\"");
+    if !judges_the_question && !is_about("\"role\"") {
         return false;
     }
     let chunk: Value = serde_json::from_slice(chunk).unwrap_or_default();
-    let Some(choices) = chunk["choices"].as_array().filter(|choices| !choices.is_empty()) else { return false };
+    let Some(choices) = chunk["choices"].as_array() else { return false };
+    if choices.is_empty() {
+        return judges_the_question && chunk["usage"].is_null();
+    }
     choices.iter().all(|choice| {
         let delta = choice["delta"].as_object();
         choice["finish_reason"].is_null() && delta.is_some_and(|delta| !delta.iter().any(says_something))
@@ -109,6 +115,8 @@ mod tests {
             ("", r#"{"choices":[{"delta":{"role":"assistant"},"finish_reason":"stop"}]}"#, Sight::Content),
             ("", r#"{"choices":[{"delta":{"role":"a"}},{"delta":{"content":"Hi"}}]}"#, Sight::Content),
             ("", r#"{"choices":[],"usage":{"role":1}}"#, Sight::Content),
+            ("", r#"{"choices":[],"prompt_filter_results":[{"prompt_index":0}]}"#, Sight::Preamble),
+            ("", r#"{"choices":[],"prompt_filter_results":[],"usage":{}}"#, Sight::Content),
             ("", r#"{"choices":[{"delta":{"content":"[DONE]"}}]}"#, Sight::Content),
             ("", r#"{"choices":[{"delta":{"content":"{\"error\": 1}"}}],"error":null}"#, Sight::Content),
             ("", "[DONE]", Sight::Terminal),

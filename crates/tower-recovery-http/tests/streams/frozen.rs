@@ -35,9 +35,11 @@ async fn a_probe_that_a_frozen_instance_does_not_answer_evicts_it_and_the_stream
         assert_eq!((whole.report.attempts, whole.report.discarded[0].basis), (2, basis));
         assert_eq!((model.calls(), model.probes()), (1, 1));
 
+        assert_eq!(frozen.requests_read(), 2, "the chat, and the probe");
+
         let next = bounded(chat.oneshot(question())).await.unwrap();
         assert_eq!(next.report.attempts, 1, "the frozen handle is gone");
-        assert_eq!(frozen.executions().len(), 0, "and nobody was sent there again");
+        assert_eq!(frozen.requests_read(), 2, "and nobody was sent there again");
     }
 }
 

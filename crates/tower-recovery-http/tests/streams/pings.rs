@@ -60,7 +60,9 @@ async fn b77_nothing_but_pings_for_ever_is_silence_of_another_kind() {
             let began = Instant::now();
             let failure = whole(&model, 1).await.unwrap_err();
             assert!(began.elapsed() >= (KEEP_ALIVE_IDLE + GRACE) * 2 + GRACE / 2);
-            assert_eq!((broken(&failure).reason, model.calls(), model.probes()), (StreamEnd::Silent, 2, 2));
+            assert_eq!((broken(&failure).reason, model.calls()), (StreamEnd::Silent, 2));
+            // Where a ping comes late there is a silence more, which the next one ends.
+            assert!(model.probes() >= 2);
             assert_eq!(broken(&failure).report.discarded[0].items, 1, "pings are not counted as content");
         }
     }

@@ -177,8 +177,8 @@ pub(crate) fn watching(replacements: u32) -> StreamPolicy {
     timed(replacements).idle(IDLE).keep_alive_idle(KEEP_ALIVE_IDLE).build().expect("in bounds")
 }
 
-pub(crate) const IDLE: Duration = Duration::from_millis(200);
-pub(crate) const KEEP_ALIVE_IDLE: Duration = Duration::from_millis(600);
+pub(crate) const IDLE: Duration = Duration::from_millis(400);
+pub(crate) const KEEP_ALIVE_IDLE: Duration = Duration::from_millis(1600);
 pub(crate) const GRACE: Duration = Duration::from_millis(60);
 
 fn timed(replacements: u32) -> StreamPolicyBuilder {

@@ -68,7 +68,7 @@ async fn an_attempt_that_timed_out_is_replaced() {
     for wire in Wire::all() {
         for budget in [0, 1] {
             let model = Model::streaming(wire, [StreamScript::silent(), complete(["1"])]).await;
-            let door = model.door().attempt_timeout(Duration::from_millis(300));
+            let door = model.door().attempt_timeout(Duration::from_secs(1));
             let outcome = bounded(model.chat_through(door, replacing(budget)).whole(1 << 20).oneshot(question())).await;
             assert_eq!(model.calls(), 1 + budget as usize);
             match outcome {

@@ -8,17 +8,15 @@ use super::{Details, Failure, known};
 use crate::{Verdict, sources};
 
 impl Failure {
-    /// What broke an answer that had begun. Who gave the answer out says by a failure at the top what that proves; anything deeper may be another call's, so the
-    /// classifier is asked first.
+    /// What broke an answer that had begun. Who gave the answer out says by a failure at the top what that proves; anything deeper may be another call's, and
+    /// nothing of it is taken: the classifier is asked.
     pub(crate) fn of_broken_answer(error: BoxError, classify: impl FnOnce(&(dyn Error + 'static)) -> Verdict) -> Self {
-        let is_known = Self::is_at_the_top(error.as_ref());
-        let mut failure = Self::recover(error);
-        if !is_known
-            && let Some(verdict) = failure.cause().map(classify)
-            && verdict.delivery().is_some()
-        {
-            failure.set_verdict(verdict);
-        }
+        let mut failure = if Self::is_at_the_top(error.as_ref()) {
+            Self::recover(error)
+        } else {
+            let verdict = classify(error.as_ref());
+            Self::new(verdict, error)
+        };
         failure.of_a_broken_answer();
         failure
     }

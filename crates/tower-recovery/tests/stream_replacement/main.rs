@@ -10,6 +10,7 @@ mod dropping;
 mod events;
 mod events_serialised;
 mod failures;
+mod foreign;
 mod item_rules;
 mod marked;
 mod panics;

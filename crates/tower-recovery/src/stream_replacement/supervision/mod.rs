@@ -87,6 +87,11 @@ impl Supervision {
         !self.settled && self.policy.mode() != StreamMode::Disabled
     }
 
+    /// Whether the other side has given its verdict.
+    pub(super) fn is_settled(&self) -> bool {
+        self.settled
+    }
+
     /// Whether its silence means anything. An answer that is a verdict is watched no more, but who wants replacements does not want to wait for the end of one for
     /// ever.
     pub(super) fn is_timed(&self) -> bool {

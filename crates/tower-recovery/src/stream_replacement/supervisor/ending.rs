@@ -36,14 +36,20 @@ where
         match order {
             Order::Replace(basis) => {
                 // What was handed back is sent before a copy: it is the same request, and it may be the only one there is.
-                if let Some(unsent) = failure.as_ref().and_then(Failure::take_unsent) {
-                    self.next = Some(unsent);
-                }
+                let unsent = failure.as_ref().and_then(Failure::take_unsent);
+                let was_handed_back = unsent.is_some();
+                self.next = unsent.or_else(|| self.next.take());
                 match self.request_for_another() {
                     Ok(()) => self.replace(attempt, basis),
                     Err(none) => {
                         let gave_up = none.give_up();
                         self.refused = none.refused();
+                        // A request that is not whole any more is nobody's to send.
+                        let unsent = self.next.take().filter(|_| was_handed_back && gave_up == GiveUp::NoRequest);
+                        let failure = match (failure, unsent) {
+                            (Some(failure), Some(unsent)) => Some(failure.with_unsent(unsent)),
+                            (failure, _) => failure,
+                        };
                         self.end(attempt, happened, Some(gave_up), failure)
                     }
                 }
@@ -137,7 +143,10 @@ where
 
     fn broken(&mut self, reason: StreamEnd, failure: Option<Failure>) -> Failure {
         let mut verdict = failure.as_ref().map_or(Verdict::never_sent(), Failure::verdict);
-        if self.may_have_run {
+        if reason == StreamEnd::Silent && self.machine.is_settled() {
+            // The rest of it does not come, and the verdict had.
+            verdict = Verdict::answered();
+        } else if self.may_have_run {
             verdict = verdict.with_delivery(Delivery::MaybeSent);
         }
         let lease = failure.as_ref().and_then(Failure::lease).cloned();

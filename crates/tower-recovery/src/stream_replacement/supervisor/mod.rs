@@ -236,6 +236,7 @@ where
         }
         let (head, items) = self.streams.open(response);
         self.account.sign(Sign::Content);
+        self.end_probe();
         if self.account.has_handed_out() {
             if let Err(refused) = self.resume.accept(&head) {
                 return self.not_resumed(attempt, refused);

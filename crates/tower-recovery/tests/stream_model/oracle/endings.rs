@@ -173,6 +173,7 @@ impl Oracle {
             Cause::Call { seen, .. } => (seen.delivery, seen.permanent, seen.gave_up),
             Cause::Stream { kind, .. } => (of_a_broken_answer(kind), kind.verdict().is_permanent(), kind.gave_up()),
             Cause::NotReady => (Some(Delivery::NeverSent), false, None),
+            Cause::Silent(_) if self.settled => (Some(Delivery::Answered), false, None),
             Cause::Silent(_) if !self.may_have_run => (Some(Delivery::NeverSent), false, None),
             Cause::Incomplete | Cause::Silent(_) => (Some(Delivery::MaybeSent), false, None),
             Cause::NotResumed => (Some(Delivery::MaybeSent), true, None),
@@ -191,7 +192,11 @@ impl Oracle {
         };
         let broken = (!as_it_is).then(|| (reason, self.report()));
         Outcome {
-            delivery: if !as_it_is && self.may_have_run { Some(Delivery::MaybeSent) } else { delivery },
+            delivery: match cause {
+                Cause::Silent(_) if self.settled => delivery,
+                _ if !as_it_is && self.may_have_run => Some(Delivery::MaybeSent),
+                _ => delivery,
+            },
             permanent,
             attempts: self.attempt + self.further_below,
             gave_up: gave_up.or(below),
