@@ -5,13 +5,13 @@ use std::{pin::pin, time::Duration};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use http::{Response, StatusCode, header::CONTENT_TYPE};
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 use tower::ServiceExt;
-use tower_recovery::{RecoveryEvent, StreamMode, StreamPolicy, stream_replacement::StreamEnd};
+use tower_recovery::{RecoveryEvent, stream_replacement::StreamEnd};
 use tower_recovery_http::sse::{SseItem, SseVerdict, VerdictKind};
 use tower_recovery_test::faulty::{StreamEnding, StreamScript};
 
-use super::support::{Model, Wire, bounded, broken, complete, question, replacing, saying, texts};
+use super::support::{GRACE, Model, Wire, bounded, broken, complete, question, replacing, saying, texts};
 
 const OVERLOADED: &str = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
 
