@@ -50,6 +50,10 @@ pin_project! {
     /// # let _ = words::<futures_util::stream::Empty<Result<SseItem, Failure>>>;
     /// ```
     ///
+    /// # Cancel safety
+    ///
+    /// Dropping it drops the stream, with what that says of it; nothing is lost between two polls.
+    ///
     /// # Errors
     ///
     /// Those of the stream as they are, unless the other side had said no before it broke: by the status of its head, or by an error in what came of a body that holds no

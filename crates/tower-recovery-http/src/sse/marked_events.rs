@@ -21,6 +21,14 @@ use super::{
 
 pin_project! {
     /// As [`SseEvents`](super::SseEvents), of a stream that is [marked](tower_recovery::stream_replacement::Marked) where it begins anew.
+    ///
+    /// # Cancel safety
+    ///
+    /// As of [`SseEvents`](super::SseEvents).
+    ///
+    /// # Errors
+    ///
+    /// As of [`SseEvents`](super::SseEvents); what was read before one is to be discarded like what was read before a mark.
     #[must_use = "streams do nothing unless polled"]
     pub struct SseMarkedEvents<Items> {
         reader: Reader,

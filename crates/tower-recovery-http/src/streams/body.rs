@@ -58,6 +58,10 @@ pin_project! {
     ///
     /// That of a stream that is still watched is not `Unpin`: `pin!` it, or `Box::pin` it, where a reader asks for that. A [`WholeBody`] is.
     ///
+    /// # Cancel safety
+    ///
+    /// Dropping it drops the stream: what is under way is closed, and nothing more is started.
+    ///
     /// # Errors
     ///
     /// Those of the stream, as they are.

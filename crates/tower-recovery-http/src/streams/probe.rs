@@ -43,6 +43,14 @@ use crate::sse::is_error_object;
 /// # let _ = probe;
 /// ```
 ///
+/// # Readiness
+///
+/// Always ready: a clone of the service is readied inside the probe.
+///
+/// # Cancel safety
+///
+/// Dropping the future drops the request that is under way.
+///
 /// # Errors
 ///
 /// What the service below fails with, and a body that breaks, or is longer than 1 MiB: none of them is an answer.

@@ -48,6 +48,10 @@ impl<Head, Items> Admitted<Head, Items> {
 
 pin_project! {
     /// The future of a [`StreamReplacement`](crate::stream_replacement::StreamReplacement) that hands items out as they come.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping it closes the attempt that is under way, or the pause before the next, and starts nothing more.
     #[must_use = "futures do nothing unless polled"]
     pub struct AdmittedFuture<Inner, Rules, Streams, Resumption, Request>
     where

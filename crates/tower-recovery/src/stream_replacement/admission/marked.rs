@@ -49,6 +49,10 @@ pub struct Restarted<Head> {
 
 pin_project! {
     /// The future of a [`StreamReplacement`] that [marks](Marked) where a stream begins anew.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping it closes the attempt that is under way, or the pause before the next, and starts nothing more.
     #[must_use = "futures do nothing unless polled"]
     pub struct MarkedFuture<Inner, Rules, Streams, Request>
     where

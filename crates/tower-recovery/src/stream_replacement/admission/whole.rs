@@ -60,6 +60,10 @@ impl<Head, Item> WholeStream<Head, Item> {
 
 pin_project! {
     /// The future of [`StreamReplacement`] that hands out the [`Whole`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping it closes the attempt that is under way, or the pause before the next, and starts nothing more.
     #[must_use = "futures do nothing unless polled"]
     pub struct WholeFuture<Inner, Rules, Streams, Request>
     where
