@@ -132,7 +132,11 @@ where
             .attempts(2)
             .deadline(policy.probe_timeout())
             .attempt_timeout(attempt_of_a_probe)
-            .build()?;
+            .build()
+            .map_err(|refused| {
+                let bound = format!("long enough for two attempts: {}", refused.bound);
+                InvalidSetting::new("probe_timeout_seconds", policy.probe_timeout().as_secs_f64(), bound)
+            })?;
         let leaf = ServiceBuilder::new().layer(self.streamed()).service(Dispatch);
         let collect = CollectLayer::new(self.body_limit).trusting(self.trust);
         let leaf_of_a_probe = ServiceBuilder::new().layer(collect).service(Dispatch);
