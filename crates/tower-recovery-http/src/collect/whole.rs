@@ -25,7 +25,7 @@ pin_project! {
 }
 
 impl<Inner> Whole<Inner> {
-    pub(super) fn new(body: Inner, awaited: Awaited) -> Self {
+    pub(crate) fn new(body: Inner, awaited: Awaited) -> Self {
         Self { body, awaited, received: 0 }
     }
 }

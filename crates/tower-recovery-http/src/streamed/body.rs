@@ -6,30 +6,27 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use bytes::Buf;
 use http::response::Parts;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 use tower::BoxError;
 use tower_recovery::{Failure, Lease, Verdict};
 
-use crate::{HttpClassifier, body_end::Awaited};
+use crate::{HttpClassifier, body_end::Awaited, collect::Whole};
 
 pin_project! {
     /// The body of an answer, which indicts its handle when it breaks. See the [module documentation](super).
     pub struct StreamedBody<Inner> {
         // `None` after the end, or after the error that took its place.
         #[pin]
-        body: Option<Inner>,
-        awaited: Awaited,
-        received: u64,
+        body: Option<Whole<Inner>>,
         judge: Judge,
     }
 }
 
 impl<Inner> StreamedBody<Inner> {
     pub(super) fn new(body: Inner, awaited: Awaited, judge: Judge) -> Self {
-        Self { body: Some(body), awaited, received: 0, judge }
+        Self { body: Some(Whole::new(body, awaited)), judge }
     }
 }
 
@@ -46,21 +43,17 @@ where
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Inner::Data>, Failure>>> {
         let mut this = self.project();
-        let Some(mut body) = this.body.as_mut().as_pin_mut() else { return Poll::Ready(None) };
-        let broken = match ready!(body.as_mut().poll_frame(context)) {
-            Some(Ok(frame)) => {
-                *this.received += frame.data_ref().map_or(0, |data| data.remaining() as u64);
-                return Poll::Ready(Some(Ok(frame)));
-            }
-            Some(Err(error)) => Some(error.into()),
-            None => this.awaited.missing(*this.received, body.is_end_stream()),
+        let Some(body) = this.body.as_mut().as_pin_mut() else { return Poll::Ready(None) };
+        let broken = match ready!(body.poll_frame(context)) {
+            Some(Ok(frame)) => return Poll::Ready(Some(Ok(frame))),
+            ended => ended.and_then(Result::err),
         };
         this.body.set(None);
         Poll::Ready(broken.map(|error| Err(this.judge.indict(error))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.as_ref().is_none_or(|body| self.awaited.may_end(self.received) && body.is_end_stream())
+        self.body.as_ref().is_none_or(Body::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -70,12 +63,7 @@ where
 
 impl<Inner> fmt::Debug for StreamedBody<Inner> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("StreamedBody")
-            .field("awaited", &self.awaited)
-            .field("received", &self.received)
-            .field("ended", &self.body.is_none())
-            .finish_non_exhaustive()
+        formatter.debug_struct("StreamedBody").field("body", &self.body).finish_non_exhaustive()
     }
 }
 
