@@ -95,6 +95,7 @@ pub mod leased_stream;
 pub mod policy;
 mod read_methods;
 pub mod read_only_retry;
+pub mod registration;
 mod request_rules;
 pub mod reresolve;
 mod resolved;
@@ -121,6 +122,7 @@ pub use crate::{
     policy::{RoutePolicy, RoutePolicyBuilder, StreamMode, StreamPolicy, StreamPolicyBuilder},
     read_methods::{Access, ReadMethods},
     read_only_retry::{DeadlineExceeded, LinearBackoff, ReadOnlyRetryLayer},
+    registration::{RegistrationMonitor, RegistrationProbe},
     request_rules::{NamedRules, RequestRules, SendSideOnly},
     reresolve::ReresolveLayer,
     resolved::{Identity, Resolved},

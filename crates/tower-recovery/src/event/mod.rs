@@ -10,6 +10,7 @@ pub use self::observer::Observer;
 pub(crate) use self::{observer::Reporter, text::text};
 use crate::{
     Delivery, Generation, Identity,
+    registration::RebuildStep,
     stream_replacement::{PreservedBecause, ReplacementBasis},
 };
 
@@ -256,6 +257,52 @@ pub enum RecoveryEvent {
         pause: Duration,
         /// Whether the other side may do the work twice: it may unless every attempt so far provably did not reach it.
         duplicate_server_work_possible: bool,
+    },
+    /// The registry does not serve this process any more, or gives no answer: its registration is going to be rebuilt. Said once an episode.
+    RegistrationLost {
+        /// The name of the registration.
+        name: Arc<str>,
+        /// What the look-up showed, cut to 256 characters.
+        cause: String,
+    },
+    /// A rebuild begins: the old connection is going to be closed.
+    RegistrationRebuildStarted {
+        /// The name of the registration.
+        name: Arc<str>,
+        /// Which rebuild of this probe, from 1.
+        rebuild: u64,
+    },
+    /// A step of a rebuild failed.
+    RegistrationStepFailed {
+        /// The name of the registration.
+        name: Arc<str>,
+        /// Which step.
+        step: RebuildStep,
+        /// Why, cut to 256 characters.
+        cause: String,
+        /// Whether it is not tried again before the next look-up, since it would fail in the same way.
+        permanent: bool,
+    },
+    /// The steps of a rebuild are done, and the registry was asked whether that helped.
+    RegistrationRebuilt {
+        /// The name of the registration.
+        name: Arc<str>,
+        /// Whether the registry serves this process now.
+        confirmed: bool,
+    },
+    /// The registry serves this process again.
+    RegistrationRecovered {
+        /// The name of the registration.
+        name: Arc<str>,
+        /// How long after it was seen to be lost.
+        after: Duration,
+    },
+    /// Somebody else serves under the id of this process, which will not take it from them. Said once.
+    RegistrationSuperseded {
+        /// The name of the registration.
+        name: Arc<str>,
+        /// Who.
+        by: Identity,
     },
 }
 

@@ -80,6 +80,17 @@ impl RecoveryEvent {
             } => {
                 warn!(%route, %method, attempt, %basis, ?pause, duplicate_server_work_possible, "Replacing a stream.");
             }
+            Self::RegistrationLost { name, cause } => warn!(%cause, "Lost the {name}."),
+            Self::RegistrationRebuildStarted { name, rebuild } => info!(rebuild, "Rebuilding the {name}."),
+            Self::RegistrationStepFailed { name, step, cause, permanent } => {
+                warn!(%step, %cause, permanent, "Could not rebuild the {name}.");
+            }
+            Self::RegistrationRebuilt { name, confirmed: true } => info!("Rebuilt the {name}."),
+            Self::RegistrationRebuilt { name, confirmed: false } => {
+                warn!("Rebuilt the {name}, but the registry does not show it.");
+            }
+            Self::RegistrationRecovered { name, after } => info!(?after, "Recovered the {name}."),
+            Self::RegistrationSuperseded { name, by } => warn!(%by, "Somebody else has the {name}."),
         }
     }
 }

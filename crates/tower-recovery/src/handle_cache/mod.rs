@@ -139,6 +139,15 @@ impl<Handle: Clone + Send + 'static> HandleCache<Handle> {
         self.shared.evict(generation)
     }
 
+    /// What the handles are made of was replaced, as a connection that all of them share: the live one, and one that is being resolved, are of no use any more. The
+    /// next call resolves anew, and so do those that wait.
+    ///
+    /// Unlike an eviction this says nothing against the instance: finding it again is what is expected. A
+    /// [`RegistrationProbe`](crate::RegistrationProbe) does it to the caches that are derived from its connection.
+    pub fn invalidate(&self) {
+        self.shared.invalidate();
+    }
+
     pub(crate) fn shared(&self) -> &Arc<Shared<Handle>> {
         &self.shared
     }

@@ -135,8 +135,20 @@ impl<Handle: Clone + Send + 'static> Shared<Handle> {
         }
         drop(core);
         drop(left_over);
+        // Whoever waits for a flight that was given up under them waits for the next one, whatever became of it.
+        let outcome = if settled == Settled::Superseded { Ok(()) } else { outcome };
         self.report(settled, identity, outcome.as_ref().err());
         outcome
+    }
+
+    /// What the handles are made of was replaced.
+    pub(super) fn invalidate(&self) {
+        let mut core = lock(&self.core);
+        let was_live = core.machine.invalidate();
+        core.flight = None;
+        self.publish(&core);
+        drop(core);
+        drop(was_live);
     }
 
     pub(super) fn leave(&self, waiting: &Waiting<Handle>) {

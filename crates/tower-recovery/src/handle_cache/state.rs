@@ -12,6 +12,8 @@
 //!     └───────────────────────────────────────────────────┘ evict
 //! ```
 //!
+//! `invalidate` leads to Empty from everywhere, and gives up the flight: what it would land is made of what is gone.
+//!
 //! Whatever leaves the state (an evicted handle, a superseded answer) is returned and never dropped here, so that the
 //! caller can let go of its lock before a handle's own `Drop` runs.
 
@@ -166,6 +168,19 @@ impl<Handle: Clone> Machine<Handle> {
         }
         self.evicted = Some(live.identity.clone());
         Some(live)
+    }
+
+    /// What handles are made of was replaced: the live one is of no use, nor is the one that a flight will land. That says nothing against any instance, nor
+    /// against the registry.
+    ///
+    /// Live, Resolving => Empty. Returns the handle that was live.
+    pub(super) fn invalidate(&mut self) -> Option<LiveHandle<Handle>> {
+        self.forget_strikes();
+        self.evicted = None;
+        match std::mem::replace(&mut self.state, State::Empty) {
+            State::Live { live, .. } => Some(live),
+            State::Empty | State::Resolving(_) => None,
+        }
     }
 
     /// The resolver of this flight has answered, or failed (`None`). Returns the handle that is of no use any more beside what changed.

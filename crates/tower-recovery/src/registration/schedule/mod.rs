@@ -1,0 +1,324 @@
+//! When the registry is asked and when the registration is rebuilt: pure. `now` and chance are arguments, and whoever does the steps tells how they ended.
+//!
+//! ```text
+//!                        due                  not ours               time is up
+//!   Waiting ───────────────▶ LookingUp ─────────────▶ Spreading ──────────────▶ LookingAgain
+//!     ▲ ▲ ▲                    │                                                  │   │ still not ours
+//!     │ │ └────────────────────┘ ours, busy, another's                            │   ▼
+//!     │ └─────────────────────────────────────────────────────────────────────────┘ Closing ◀───────┐
+//!     │                                                                               │             │ pause
+//!     │       a step failed, and the interval is over or it will fail again           ▼             │
+//!     ├─────────────────────────────────────────────────────────────── Connecting, Registering ──▶ Pausing
+//!     │                                                                               │
+//!     └──────────────────────────────── Confirming ◀──────────────────────────────────┘ registered
+//! ```
+
+use tokio::time::{Duration, Instant};
+
+use crate::{LinearBackoff, clock};
+
+/// The times and bounds of a probe, checked against each other by its builder.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Times {
+    pub(super) interval: Duration,
+    pub(super) look_up_timeout: Duration,
+    pub(super) rebuild_spread: Duration,
+    pub(super) disconnect_grace: Duration,
+    pub(super) close_timeout: Duration,
+    pub(super) step_timeout: Duration,
+    pub(super) backoff: LinearBackoff,
+    pub(super) unanswered_look_ups: u32,
+    pub(super) busy_look_ups: u32,
+}
+
+impl Times {
+    /// The least time between the end of a look-up and one that a call asks for: a twelfth of the interval.
+    pub(super) fn look_up_floor(&self) -> Duration {
+        self.interval / 12
+    }
+}
+
+/// What a look-up showed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sight {
+    Ours,
+    Missing,
+    Another,
+    Unanswered,
+    /// No answer, on a connection that heard something meanwhile.
+    Busy,
+}
+
+/// How a step of a rebuild ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StepOutcome {
+    Done,
+    Failed,
+    /// It will fail in the same way.
+    FailedForGood,
+}
+
+/// What is to be done next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    WaitUntil(Instant),
+    LookUp,
+    /// The first step of a rebuild, or of another attempt at it.
+    Close {
+        attempt: u32,
+    },
+    Connect,
+    Register,
+}
+
+/// What a look-up means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// The process is registered.
+    Registered,
+    /// It is, by the rebuild that was just done.
+    Confirmed,
+    /// It is not, and the registration is going to be rebuilt.
+    Failing,
+    /// It was rebuilt, and the registry does not show it.
+    Unconfirmed,
+    /// Somebody else has the id.
+    Superseded,
+    /// Nothing, yet.
+    Undecided,
+}
+
+#[derive(Debug)]
+pub(super) struct Schedule {
+    times: Times,
+    stage: Stage,
+    /// When the registry is asked next, unless something happens before.
+    due: Instant,
+    /// When the last regular look-up began; before the first one, when the probe did.
+    asked: Instant,
+    look_up_ended: Option<Instant>,
+    rebuild_began: Option<Instant>,
+    /// Look-ups in a row without an answer, and those of them on a busy connection.
+    unanswered: u32,
+    busy: u32,
+    /// A call asked for the next look-up, or the one under way.
+    asked_for: bool,
+    /// A call asked for a look-up while one was under way, which may have been answered before.
+    asked_again: bool,
+    disconnect: Disconnect,
+    /// Nothing was registered yet that a whole fleet could have lost at one moment.
+    starts: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Waiting,
+    LookingUp,
+    Spreading { until: Instant },
+    LookingAgain,
+    Closing { attempt: u32 },
+    Connecting { attempt: u32 },
+    Registering { attempt: u32 },
+    Pausing { until: Instant, attempt: u32 },
+    Confirming,
+}
+
+/// Whether the connection's end excuses what a look-up shows: once in a row, or a connection that ends at every look-up would never be rebuilt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Disconnect {
+    None,
+    DuringLookUp,
+    Excused,
+}
+
+impl Schedule {
+    /// Of a process that is registered already. The first look-up comes at some moment of the first interval, so that a fleet that was started at one moment
+    /// does not ask at one moment.
+    pub(super) fn registered(times: Times, now: Instant, chance: f64) -> Self {
+        let first = clock::part(times.interval, chance.clamp(0.0, 1.0));
+        Self::new(times, now, clock::later(now, first), false)
+    }
+
+    /// Of a process that is not connected yet: it looks and begins at once.
+    pub(super) fn starting(times: Times, now: Instant) -> Self {
+        Self::new(times, now, now, true)
+    }
+
+    fn new(times: Times, now: Instant, due: Instant, starts: bool) -> Self {
+        Self {
+            times,
+            stage: Stage::Waiting,
+            due,
+            asked: now,
+            look_up_ended: None,
+            rebuild_began: None,
+            unanswered: 0,
+            busy: 0,
+            asked_for: false,
+            asked_again: false,
+            disconnect: Disconnect::None,
+            starts,
+        }
+    }
+
+    /// What is to be done now. An order to wait may be asked for again before its time, after a signal; every other one is to be carried out, and its end told.
+    ///
+    /// Waiting => LookingUp; Spreading => LookingAgain; Pausing => Closing, when their time is up.
+    pub(super) fn next(&mut self, now: Instant) -> Order {
+        match self.stage {
+            Stage::Waiting if now < self.due => return Order::WaitUntil(self.due),
+            Stage::Spreading { until } | Stage::Pausing { until, .. } if now < until => {
+                return Order::WaitUntil(until);
+            }
+            Stage::Waiting => {
+                self.asked = now;
+                self.due = clock::later(now, self.times.interval);
+                self.stage = Stage::LookingUp;
+            }
+            Stage::Spreading { .. } => self.stage = Stage::LookingAgain,
+            Stage::Pausing { attempt, .. } => self.stage = Stage::Closing { attempt },
+            _ => {}
+        }
+        match self.stage {
+            Stage::Closing { attempt } => Order::Close { attempt },
+            Stage::Connecting { .. } => Order::Connect,
+            Stage::Registering { .. } => Order::Register,
+            _ => Order::LookUp,
+        }
+    }
+
+    /// A look-up has ended.
+    ///
+    /// LookingUp => Waiting | Spreading | Closing; LookingAgain => Waiting | Closing; Confirming => Waiting.
+    pub(super) fn looked_up(&mut self, sight: Sight, now: Instant, chance: f64) -> Meaning {
+        self.look_up_ended = Some(now);
+        let asked_again = std::mem::take(&mut self.asked_again);
+        let excused = self.excuse(sight);
+        if matches!(sight, Sight::Ours | Sight::Missing | Sight::Another) {
+            self.unanswered = 0;
+        }
+        let stage = std::mem::replace(&mut self.stage, Stage::Waiting);
+        match sight {
+            Sight::Ours => {
+                self.busy = 0;
+                self.starts = false;
+                if stage == Stage::Confirming {
+                    self.asked = now;
+                    self.due = clock::later(now, self.times.interval);
+                    return Meaning::Confirmed;
+                }
+                if asked_again {
+                    self.bring_forward(clock::later(now, self.times.look_up_floor()));
+                }
+                Meaning::Registered
+            }
+            Sight::Another => Meaning::Superseded,
+            _ if stage == Stage::Confirming => Meaning::Unconfirmed,
+            _ if excused => {
+                self.bring_forward(clock::later(now, self.times.disconnect_grace));
+                Meaning::Undecided
+            }
+            Sight::Busy if self.is_still_busy() => Meaning::Undecided,
+            Sight::Busy | Sight::Unanswered if stage == Stage::LookingUp && !self.is_unanswered_for_too_long() => {
+                Meaning::Undecided
+            }
+            Sight::Missing | Sight::Busy | Sight::Unanswered => {
+                self.fail(stage, now, chance);
+                Meaning::Failing
+            }
+        }
+    }
+
+    /// The old connection is closed, or was dropped because that took too long.
+    ///
+    /// Closing => Connecting.
+    pub(super) fn closed(&mut self) {
+        if let Stage::Closing { attempt } = self.stage {
+            self.stage = Stage::Connecting { attempt };
+        }
+    }
+
+    /// The attempt to connect, or to register, has ended.
+    ///
+    /// Connecting => Registering; Registering => Confirming; both => Pausing | Waiting where they failed.
+    pub(super) fn step_ended(&mut self, outcome: StepOutcome, now: Instant, chance: f64) {
+        let (next, attempt) = match self.stage {
+            Stage::Connecting { attempt } => (Stage::Registering { attempt }, attempt),
+            Stage::Registering { attempt } => (Stage::Confirming, attempt),
+            _ => return,
+        };
+        let until = clock::later(now, self.times.backoff.pause(attempt, chance));
+        self.stage = match outcome {
+            StepOutcome::Done => next,
+            StepOutcome::Failed if until < self.due => Stage::Pausing { until, attempt: attempt.saturating_add(1) },
+            StepOutcome::Failed | StepOutcome::FailedForGood => Stage::Waiting,
+        };
+    }
+
+    /// The connection says that it ended. Its transport may repair itself, so this only moves the look-up: to the end of a grace, and by no more than that however
+    /// often it happens. While the registration is rebuilt it is what the rebuild does.
+    pub(super) fn disconnected(&mut self, now: Instant) {
+        match self.stage {
+            // What a call was told is proof, and a connection that ends after it is no news.
+            Stage::Waiting | Stage::LookingUp if self.asked_for || self.asked_again => {}
+            Stage::Waiting => {
+                let latest = clock::later(clock::later(self.asked, self.times.interval), self.times.disconnect_grace);
+                self.due = clock::later(now, self.times.disconnect_grace).min(latest);
+            }
+            Stage::LookingUp if self.disconnect == Disconnect::None => self.disconnect = Disconnect::DuringLookUp,
+            _ => {}
+        }
+    }
+
+    /// A call was told that this process is not registered: the registry is asked at once, if it was not just now.
+    pub(super) fn look_up_now(&mut self, now: Instant) {
+        match self.stage {
+            Stage::Waiting => {
+                self.asked_for = true;
+                let floor = self.look_up_ended.map(|ended| clock::later(ended, self.times.look_up_floor()));
+                self.bring_forward(floor.map_or(now, |floor| floor.max(now)));
+            }
+            Stage::LookingUp => self.asked_again = true,
+            _ => {}
+        }
+    }
+
+    fn bring_forward(&mut self, to: Instant) {
+        self.due = self.due.min(to);
+    }
+
+    /// Whether what is seen may be the connection's end and no more.
+    fn excuse(&mut self, sight: Sight) -> bool {
+        let excused = self.disconnect == Disconnect::DuringLookUp && !matches!(sight, Sight::Ours | Sight::Another);
+        self.disconnect = if excused { Disconnect::Excused } else { Disconnect::None };
+        self.asked_for = false;
+        excused
+    }
+
+    fn is_still_busy(&mut self) -> bool {
+        self.busy = self.busy.saturating_add(1);
+        self.busy <= self.times.busy_look_ups
+    }
+
+    fn is_unanswered_for_too_long(&mut self) -> bool {
+        self.unanswered = self.unanswered.saturating_add(1);
+        self.unanswered >= self.times.unanswered_look_ups
+    }
+
+    /// The registration is to be rebuilt: an interval after the last rebuild began at the earliest, and otherwise at a moment that chance says.
+    fn fail(&mut self, stage: Stage, now: Instant, chance: f64) {
+        let spread = match stage {
+            Stage::LookingUp if !self.starts => clock::part(self.times.rebuild_spread, chance.clamp(0.0, 1.0)),
+            _ => Duration::ZERO,
+        };
+        let allowed = self.rebuild_began.map(|began| clock::later(began, self.times.interval));
+        let until = allowed.map_or(now, |allowed| allowed.max(now)).max(clock::later(now, spread));
+        self.stage = if until > now {
+            Stage::Spreading { until }
+        } else {
+            self.rebuild_began = Some(now);
+            self.starts = false;
+            Stage::Closing { attempt: 1 }
+        };
+    }
+}
