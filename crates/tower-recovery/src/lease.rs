@@ -2,11 +2,10 @@
 
 use std::{fmt, sync::Arc};
 
-use futures_util::future::BoxFuture;
-
 use crate::{
     Generation, Identity,
     handle_cache::ResolveError,
+    suspicion::{tick::Tick, watch::Current},
     sync::{AtomicBool, Ordering},
 };
 
@@ -34,8 +33,17 @@ pub(crate) trait Issuer: Send + Sync {
     /// The handle of this generation has answered a call.
     fn has_served(&self, generation: Generation);
 
+    /// Whether this generation is the live one.
+    fn is_live(&self, generation: Generation) -> bool;
+
     /// Waits for the handle that is live, resolving if there is none, and names it.
-    fn current(self: Arc<Self>) -> BoxFuture<'static, Result<(Generation, Identity), ResolveError>>;
+    fn current(self: Arc<Self>) -> Current;
+
+    /// Has the registry asked beside the live handle, which does not answer, and names the one that is live then.
+    fn suspect(self: Arc<Self>) -> Current;
+
+    /// When a read has waited for long, if reads suspect at all.
+    fn tick(&self) -> Option<&Arc<Tick>>;
 }
 
 /// What a retry layer learns about the handle on which an attempt failed.
@@ -92,13 +100,29 @@ impl Lease {
         }
     }
 
+    pub(crate) fn is_live(&self) -> bool {
+        self.0.issuer.is_live(self.0.generation)
+    }
+
+    pub(crate) fn current(&self) -> Current {
+        Arc::clone(&self.0.issuer).current()
+    }
+
+    pub(crate) fn suspect(&self) -> Current {
+        Arc::clone(&self.0.issuer).suspect()
+    }
+
+    pub(crate) fn tick(&self) -> Option<&Arc<Tick>> {
+        self.0.issuer.tick()
+    }
+
     /// Joins the resolve in flight, or starts it, and says what has become of the handle.
     ///
     /// # Cancel safety
     ///
     /// Dropping the future leaves the resolve to those who wait beside it; the last one to leave ends it.
     pub async fn renew(&self) -> Renewal {
-        match Arc::clone(&self.0.issuer).current().await {
+        match self.current().await {
             Ok((generation, _)) if generation == self.0.generation => Renewal::Unchanged,
             Ok((_, identity)) if identity == self.0.identity => Renewal::SameIdentity,
             Ok(_) => Renewal::NewIdentity,

@@ -102,6 +102,7 @@ mod resolved;
 mod retry_budget;
 mod sources;
 pub mod stream_replacement;
+mod suspicion;
 mod sync;
 mod template;
 
@@ -129,4 +130,5 @@ pub use crate::{
     retry_budget::{RetryBudget, RetryPermit, ShareBudget, ShareBudgetBuilder, TowerBudget},
     sources::sources,
     stream_replacement::{StreamReplacementLayer, StreamRules},
+    suspicion::HandleSuperseded,
 };

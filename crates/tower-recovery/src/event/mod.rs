@@ -48,6 +48,15 @@ pub enum RecoveryEvent {
         /// The generation that ended.
         generation: Generation,
     },
+    /// A read has waited for long, and the registry is asked whether it still names the handle's instance.
+    HandleSuspected {
+        /// The name of the cache.
+        name: Arc<str>,
+        /// Who does not answer.
+        identity: Identity,
+        /// The generation that is live.
+        generation: Generation,
+    },
     /// An attempt failed.
     AttemptFailed {
         /// The name of the retry layer.

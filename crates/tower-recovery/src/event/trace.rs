@@ -17,6 +17,9 @@ impl RecoveryEvent {
             Self::HandleEvicted { name, identity, generation } => {
                 info!(%identity, %generation, "Evicted the {name}.");
             }
+            Self::HandleSuspected { name, identity, generation } => {
+                info!(%identity, %generation, "Suspecting the {name}.");
+            }
             Self::AttemptFailed { route, method, attempt, delivery, generation, cause } => {
                 let (delivery, generation) = (delivery.map(display), generation.map(display));
                 debug!(%route, %method, attempt, delivery, generation, %cause, "An attempt failed.");

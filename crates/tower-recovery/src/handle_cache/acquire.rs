@@ -35,6 +35,12 @@ impl<Handle: Clone + Send + 'static> Acquire<Handle> {
         Self { shared, waiting: None, look_up: true }
     }
 
+    /// Asks the registry because the live handle does not answer.
+    pub(super) fn suspecting(shared: Arc<Shared<Handle>>) -> Self {
+        let waiting = Some(shared.suspect());
+        Self { shared, waiting, look_up: false }
+    }
+
     fn leave(&mut self) {
         if let Some(waiting) = self.waiting.take() {
             self.shared.leave(&waiting);

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use crate::{Observer, event::Reporter};
+use crate::{InvalidSetting, Observer, event::Reporter, suspicion::tick::Tick};
 
 use super::{HandleCache, floor::Floor, resolver::Resolve, shared::Shared};
 
@@ -18,6 +18,8 @@ pub(super) struct Settings {
     pub(super) resolve_timeout: Duration,
     pub(super) floor: Floor,
     pub(super) reporter: Reporter,
+    pub(super) refresh_every: Option<Duration>,
+    pub(super) suspicion: Option<Arc<Tick>>,
 }
 
 impl<Handle: Clone + Send + 'static> HandleCacheBuilder<Handle> {
@@ -29,6 +31,8 @@ impl<Handle: Clone + Send + 'static> HandleCacheBuilder<Handle> {
                 resolve_timeout: Duration::from_secs(10),
                 floor: Floor { step: Duration::from_millis(100), ceiling: Duration::from_secs(5), spread: true },
                 reporter: Reporter::default(),
+                refresh_every: None,
+                suspicion: None,
             },
         }
     }
@@ -52,7 +56,40 @@ impl<Handle: Clone + Send + 'static> HandleCacheBuilder<Handle> {
         self
     }
 
-    /// Who sees the events of this cache: resolves, failed ones, evictions.
+    /// Asks the registry once in this period, of which chance takes up to a quarter away, and replaces the handle where the name points to somebody else by then. From 1 ms to 7 days;
+    /// default: never.
+    ///
+    /// Without it a handle serves for as long as nothing indicts it, however many instances there are by now. With it a task on the runtime of the first resolve asks, for as long as the
+    /// cache lives; calls under way on the old handle go on to their end, and where there is no live handle nothing is asked.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidSetting`] where the period is out of its bounds.
+    pub fn refresh_every(mut self, period: Duration) -> Result<Self, InvalidSetting> {
+        self.settings.refresh_every = Some(within_bounds("refresh_every", period)?);
+        Ok(self)
+    }
+
+    /// Has the registry asked when a read has waited this long for its answer. If it names somebody else, the attempt is given up as `MaybeSent`, by
+    /// [`HandleSuperseded`](crate::HandleSuperseded), and repeated on the new handle; if it does not, or does not answer, the read waits on and is not suspected again. From 1 ms to 7 days;
+    /// default: never.
+    ///
+    /// It is for the first call after an instance froze, which would have to wait for its [timeout](crate::AttemptTimeoutLayer): take more than a healthy read needs, and less than that. Only reads are given
+    /// up, and only by a [`ReadOnlyRetryLayer`](crate::ReadOnlyRetryLayer) above, which knows them by its [`RequestRules`](crate::RequestRules), can repeat them, and is on their
+    /// first attempt. Writes wait on: the old instance may still be about to answer. A layer in between that calls what is below it later, such as `tower::buffer`, leaves nothing suspected.
+    ///
+    /// One coarse tick serves all reads, so that they wait up to 100 ms more (a sixty-fourth of the time, if that is more). All reads that are due at one tick share
+    /// one look-up; where the registry has just confirmed the handle, the next look-up comes no sooner than this time later.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidSetting`] where the time is out of its bounds.
+    pub fn suspect_after(mut self, wait: Duration) -> Result<Self, InvalidSetting> {
+        self.settings.suspicion = Some(Arc::new(Tick::new(within_bounds("suspect_after", wait)?)));
+        Ok(self)
+    }
+
+    /// Who sees the events of this cache: resolves, failed ones, suspicions, evictions.
     pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
         self.settings.reporter = Reporter::to(observer);
         self
@@ -68,6 +105,15 @@ impl<Handle: Clone + Send + 'static> HandleCacheBuilder<Handle> {
     pub fn build(self) -> HandleCache<Handle> {
         HandleCache { shared: Arc::new(Shared::new(self.resolve, self.settings)) }
     }
+}
+
+fn within_bounds(field: &'static str, time: Duration) -> Result<Duration, InvalidSetting> {
+    const SHORTEST: Duration = Duration::from_millis(1);
+    const LONGEST: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+    if (SHORTEST..=LONGEST).contains(&time) {
+        return Ok(time);
+    }
+    Err(InvalidSetting::new(field, format_args!("{time:?}"), "from 1ms to 604800s"))
 }
 
 impl<Handle> fmt::Debug for HandleCacheBuilder<Handle> {

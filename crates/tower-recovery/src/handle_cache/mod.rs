@@ -5,6 +5,7 @@ mod builder;
 mod flight;
 mod floor;
 mod generation;
+mod refresh;
 mod resolve_error;
 mod resolver;
 mod shared;

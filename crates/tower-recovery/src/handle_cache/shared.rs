@@ -2,19 +2,21 @@
 
 use std::sync::Arc;
 
-use futures_util::{FutureExt, future::BoxFuture};
+use futures_util::FutureExt;
 use tokio::time::Instant;
 
 use super::{
     Acquire, Generation, Held, ResolveError,
     builder::Settings,
     flight::{Answer, Flight, Seat},
+    refresh::{self, Refresher},
     resolver::{self, Resolve},
     state::{Acquired, FlightId, Joined, LiveHandle, Machine, Settled},
 };
 use crate::{
     Identity, Lease, RecoveryEvent, event,
     lease::Issuer,
+    suspicion::{tick::Tick, watch::Current},
     sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock},
 };
 
@@ -26,6 +28,7 @@ pub(crate) struct Shared<Handle> {
     core: Mutex<Core<Handle>>,
     resolve: Arc<Resolve<Handle>>,
     settings: Settings,
+    refresher: Refresher,
 }
 
 struct Core<Handle> {
@@ -55,6 +58,14 @@ impl<Handle: Clone + Send + 'static> Shared<Handle> {
             core: Mutex::new(Core { machine: Machine::new(), flight: None, ended: None }),
             resolve,
             settings,
+            refresher: Refresher::default(),
+        }
+    }
+
+    /// The first handle starts the refreshing of all that follow.
+    fn keep_fresh(self: &Arc<Self>) {
+        if let Some(period) = self.settings.refresh_every {
+            self.refresher.start(|| refresh::every(period, Arc::downgrade(self)));
         }
     }
 
@@ -94,6 +105,26 @@ impl<Handle: Clone + Send + 'static> Shared<Handle> {
         self.board(&mut core, joined)
     }
 
+    /// The same, because the live handle does not answer. Whoever is the first to say so is heard.
+    pub(super) fn suspect(self: &Arc<Self>) -> Waiting<Handle> {
+        let mut core = lock(&self.core);
+        let joined = core.machine.look_up();
+        let suspected = core.machine.live_handle().filter(|_| matches!(joined, Joined::New(_)));
+        let suspected = suspected.map(|live| (live.identity.clone(), live.generation));
+        let waiting = self.board(&mut core, joined);
+        drop(core);
+        if let Some((identity, generation)) = suspected {
+            let name = Arc::clone(&self.settings.name);
+            self.settings.reporter.report(&RecoveryEvent::HandleSuspected { name, identity, generation });
+        }
+        waiting
+    }
+
+    /// Whether reads that have waited for long ask whether their handle is still the one.
+    pub(crate) fn suspects(&self) -> bool {
+        self.settings.suspicion.is_some()
+    }
+
     fn board(&self, core: &mut Core<Handle>, joined: Joined) -> Waiting<Handle> {
         let flight = match (joined, &core.flight) {
             (Joined::Existing(id), Some(flight)) if flight.id == id => Arc::clone(flight),
@@ -120,7 +151,7 @@ impl<Handle: Clone + Send + 'static> Shared<Handle> {
     }
 
     /// Takes the answer of a flight into the cache.
-    pub(super) fn settle(&self, flight: FlightId, answer: Answer<Handle>) -> Result<(), ResolveError> {
+    pub(super) fn settle(self: &Arc<Self>, flight: FlightId, answer: Answer<Handle>) -> Result<(), ResolveError> {
         let (resolved, outcome) = match answer {
             Ok(resolved) => (Some(resolved), Ok(())),
             Err(error) => (None, Err(error)),
@@ -135,6 +166,9 @@ impl<Handle: Clone + Send + 'static> Shared<Handle> {
         }
         drop(core);
         drop(left_over);
+        if matches!(settled, Settled::Installed { .. }) {
+            self.keep_fresh();
+        }
         // Whoever waits for a flight that was given up under them waits for the next one, whatever became of it.
         let outcome = if settled == Settled::Superseded { Ok(()) } else { outcome };
         self.report(settled, identity, outcome.as_ref().err());
@@ -210,7 +244,24 @@ impl<Handle: Clone + Send + 'static> Issuer for Shared<Handle> {
         self.served.fetch_max(generation.get(), Ordering::Relaxed);
     }
 
-    fn current(self: Arc<Self>) -> BoxFuture<'static, Result<(Generation, Identity), ResolveError>> {
-        Acquire::new(self).map(|held| held.map(|held| (held.lease.generation(), held.lease.identity().clone()))).boxed()
+    fn is_live(&self, generation: Generation) -> bool {
+        self.is_live(generation)
     }
+
+    fn current(self: Arc<Self>) -> Current {
+        named(Acquire::new(self))
+    }
+
+    fn suspect(self: Arc<Self>) -> Current {
+        named(Acquire::suspecting(self))
+    }
+
+    fn tick(&self) -> Option<&Arc<Tick>> {
+        self.settings.suspicion.as_ref()
+    }
+}
+
+/// Waits for a handle, and keeps only how it is named.
+fn named<Handle: Clone + Send + 'static>(acquire: Acquire<Handle>) -> Current {
+    acquire.map(|held| held.map(|held| (held.lease.generation(), held.lease.identity().clone()))).boxed()
 }

@@ -96,8 +96,12 @@ impl<Handle: Clone> Machine<Handle> {
 
     /// The generation that serves, if any.
     pub(super) fn live(&self) -> Option<Generation> {
+        self.live_handle().map(|live| live.generation)
+    }
+
+    pub(super) fn live_handle(&self) -> Option<&LiveHandle<Handle>> {
         match &self.state {
-            State::Live { live, .. } => Some(live.generation),
+            State::Live { live, .. } => Some(live),
             State::Empty | State::Resolving(_) => None,
         }
     }

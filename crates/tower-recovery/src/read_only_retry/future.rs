@@ -21,6 +21,7 @@ use super::{
 };
 use crate::{
     Access, Delivery, Failure, GiveUp, Lease, RecoveryEvent, Renewal, RequestRules, RetryPermit, Verdict, clock, event,
+    suspicion::scope,
 };
 
 pin_project! {
@@ -138,7 +139,9 @@ where
         if self.next.is_none() && self.ledger.attempts() < self.block.policy.timing.attempts() {
             self.next = self.block.rules.copy(&request);
         }
-        inner.call(request)
+        // A read that is given up before it failed is repeated for sure; and a call's first attempt alone may be, so that no call is suspected twice.
+        let may_be_given_up = self.access.is_read() && self.ledger.attempts() == 1 && self.next.is_some();
+        scope::calling(may_be_given_up, || inner.call(request))
     }
 }
 

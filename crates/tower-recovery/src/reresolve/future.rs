@@ -11,7 +11,7 @@ use pin_project_lite::pin_project;
 use tower::BoxError;
 use tower_service::Service;
 
-use crate::{Acquire, Addressed, Delivery, Failure, Held, Lease, Verdict};
+use crate::{Acquire, Addressed, Delivery, Failure, Held, Lease, Verdict, suspicion::watch::Watch};
 
 pin_project! {
     /// The future of [`Reresolve`](super::Reresolve).
@@ -38,9 +38,9 @@ pin_project! {
         Handle: 'static,
     {
         // Waiting => Attempt | done
-        Waiting { acquire: Acquire<Handle>, readied: Inner, request: Option<Request> },
+        Waiting { acquire: Acquire<Handle>, readied: Inner, request: Option<Request>, may_be_given_up: bool },
         // Attempt => done
-        Attempt { #[pin] attempt: Inner::Future, lease: Lease },
+        Attempt { #[pin] attempt: Inner::Future, lease: Lease, #[pin] watch: Watch },
     }
 }
 
@@ -49,12 +49,12 @@ where
     Inner: Service<Addressed<Handle, Request>>,
     Handle: Clone + Send + 'static,
 {
-    pub(super) fn on(held: Held<Handle>, inner: &mut Inner, request: Request) -> Self {
-        Self { stage: Stage::attempt(held, inner, request) }
+    pub(super) fn on(held: Held<Handle>, inner: &mut Inner, request: Request, may_be_given_up: bool) -> Self {
+        Self { stage: Stage::attempt(held, inner, request, may_be_given_up) }
     }
 
-    pub(super) fn waiting(acquire: Acquire<Handle>, readied: Inner, request: Request) -> Self {
-        Self { stage: Stage::Waiting { acquire, readied, request: Some(request) } }
+    pub(super) fn waiting(acquire: Acquire<Handle>, readied: Inner, request: Request, may_be_given_up: bool) -> Self {
+        Self { stage: Stage::Waiting { acquire, readied, request: Some(request), may_be_given_up } }
     }
 }
 
@@ -63,9 +63,14 @@ where
     Inner: Service<Addressed<Handle, Request>>,
     Handle: Clone + Send + 'static,
 {
-    fn attempt(Held { handle, lease }: Held<Handle>, inner: &mut Inner, request: Request) -> Self {
+    fn attempt(
+        Held { handle, lease }: Held<Handle>,
+        inner: &mut Inner,
+        request: Request,
+        may_be_given_up: bool,
+    ) -> Self {
         let attempt = inner.call(Addressed { handle, lease: lease.clone(), request });
-        Self::Attempt { attempt, lease }
+        Self::Attempt { attempt, lease, watch: Watch::new(may_be_given_up) }
     }
 }
 
@@ -83,20 +88,24 @@ where
         let mut this = self.project();
         loop {
             let attempt = match this.stage.as_mut().project() {
-                StageProjection::Attempt { attempt, lease } => {
-                    return Poll::Ready(match ready!(attempt.poll(context)) {
-                        Ok(response) => {
+                StageProjection::Attempt { attempt, lease, watch } => {
+                    return Poll::Ready(match attempt.poll(context) {
+                        Poll::Ready(Ok(response)) => {
                             lease.has_served();
                             Ok(response)
                         }
-                        Err(error) => judge(Failure::recover(error.into()), lease),
+                        Poll::Ready(Err(error)) => judge(Failure::recover(error.into()), lease),
+                        Poll::Pending => {
+                            let superseded = ready!(watch.poll(lease, context));
+                            Err(Failure::new(Verdict::maybe_sent(), superseded).with_lease(lease.clone()))
+                        }
                     });
                 }
-                StageProjection::Waiting { acquire, readied, request } => {
+                StageProjection::Waiting { acquire, readied, request, may_be_given_up } => {
                     let acquired = ready!(Pin::new(acquire).poll(context));
                     let request = request.take().expect("polled after it was done");
                     match acquired {
-                        Ok(held) => Stage::attempt(held, readied, request),
+                        Ok(held) => Stage::attempt(held, readied, request, *may_be_given_up),
                         Err(error) => {
                             let never_sent = Verdict::never_sent();
                             let verdict = if error.is_permanent() { never_sent.permanent() } else { never_sent };

@@ -9,7 +9,7 @@ use tower::BoxError;
 use tower_service::Service;
 
 use super::ReresolveFuture;
-use crate::{Addressed, Failure, HandleCache, Held};
+use crate::{Addressed, Failure, HandleCache, Held, suspicion::scope};
 
 /// Attaches the current handle to each request. See the [module documentation](super).
 pub struct Reresolve<Inner, Handle> {
@@ -54,13 +54,14 @@ where
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
+        let may_be_given_up = self.cache.shared().suspects() && scope::may_be_given_up();
         match self.held().cloned() {
-            Some(held) => ReresolveFuture::on(held, &mut self.inner, request),
+            Some(held) => ReresolveFuture::on(held, &mut self.inner, request, may_be_given_up),
             None => {
                 // The instance that was readied goes with the call, and an unready clone takes its place.
                 let unready = self.inner.clone();
                 let readied = std::mem::replace(&mut self.inner, unready);
-                ReresolveFuture::waiting(self.cache.acquire(), readied, request)
+                ReresolveFuture::waiting(self.cache.acquire(), readied, request, may_be_given_up)
             }
         }
     }

@@ -1,0 +1,153 @@
+//! One coarse tick for all reads that wait.
+//!
+//! Each read takes a place in the ring at the tick at which it will have waited for long, and every tick wakes one place. The task that ticks is started by
+//! the first read that waits, and ends when none has come for a whole turn of the ring: an idle process does not tick.
+
+use std::sync::Arc;
+
+use tokio::{
+    runtime::Handle,
+    sync::{Notify, futures::OwnedNotified},
+    time::{Duration, Instant, MissedTickBehavior, interval_at},
+};
+
+use crate::sync::{AtomicBool, AtomicU64, Ordering};
+
+/// The longest tick while it is not below a sixty-fourth of the wait.
+const LONGEST: Duration = Duration::from_millis(100);
+const SHORTEST: Duration = Duration::from_millis(1);
+
+pub(crate) struct Tick {
+    length: Duration,
+    /// In ticks. A read that comes between two of them waits up to one tick more, and never less.
+    wait: u64,
+    now: AtomicU64,
+    ring: Box<[Arc<Notify>]>,
+    /// Whether a read has come since the ring began its turn.
+    used: AtomicBool,
+    runs: AtomicBool,
+    /// The tick at which the registry was asked last; 0 for never.
+    asked: AtomicU64,
+}
+
+/// A read's place.
+pub(crate) struct Place {
+    pub(crate) due: u64,
+    pub(crate) woken: OwnedNotified,
+}
+
+impl Tick {
+    pub(crate) fn new(suspect_after: Duration) -> Self {
+        let length = (suspect_after / 8).min(LONGEST).max(suspect_after / 64).max(SHORTEST);
+        let wait = suspect_after.as_nanos().div_ceil(length.as_nanos());
+        let wait = u64::try_from(wait).unwrap_or(u64::MAX);
+        // A place for each tick of the wait, for the one that has begun, and for the one that is being woken.
+        let ring = (0..wait.saturating_add(2)).map(|_| Arc::new(Notify::new())).collect();
+        Self {
+            length,
+            wait,
+            // So that 0 is never a tick at which somebody could have asked.
+            now: AtomicU64::new(1),
+            ring,
+            used: AtomicBool::new(false),
+            runs: AtomicBool::new(false),
+            asked: AtomicU64::new(0),
+        }
+    }
+
+    /// A place for a read that begins to wait now.
+    pub(crate) fn wait(self: &Arc<Self>) -> Place {
+        self.place(self.now().saturating_add(self.wait + 1))
+    }
+
+    /// Whether a read that is due now may have the registry asked: at once with all others that are due now, but not in the `suspect_after` that follows. Then this is the place to wait
+    /// for that.
+    pub(crate) fn ask(self: &Arc<Self>) -> Result<(), Place> {
+        let now = self.now();
+        let asked = self.asked.load(Ordering::Relaxed);
+        let next = asked.saturating_add(self.wait);
+        if asked == 0 || asked == now || next <= now {
+            self.asked.fetch_max(now, Ordering::Relaxed);
+            return Ok(());
+        }
+        Err(self.place(next))
+    }
+
+    pub(crate) fn is_due(&self, place: u64) -> bool {
+        self.now() >= place
+    }
+
+    fn now(&self) -> u64 {
+        self.now.load(Ordering::Acquire)
+    }
+
+    fn place(self: &Arc<Self>, due: u64) -> Place {
+        let woken = Arc::clone(self.slot(due)).notified_owned();
+        self.used.store(true, Ordering::SeqCst);
+        if !self.runs.load(Ordering::SeqCst) && !self.runs.swap(true, Ordering::SeqCst) {
+            self.start();
+        }
+        Place { due, woken }
+    }
+
+    fn slot(&self, tick: u64) -> &Arc<Notify> {
+        let slots = self.ring.len() as u64;
+        &self.ring[usize::try_from(tick % slots).unwrap_or_default()]
+    }
+
+    /// The task belongs to the runtime of the read that started it. If that is shut down, the next read starts another one.
+    fn start(self: &Arc<Self>) {
+        let running = Running { tick: Arc::clone(self), has_stopped: false };
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(running.run());
+        }
+    }
+
+    fn tick(&self) {
+        let now = self.now.fetch_add(1, Ordering::AcqRel) + 1;
+        self.slot(now).notify_waiters();
+    }
+
+    /// Whether nobody came during a turn that is over.
+    fn is_idle(&self) -> bool {
+        !self.used.swap(false, Ordering::SeqCst)
+    }
+}
+
+/// Says that nobody ticks when it goes, also with its runtime.
+struct Running {
+    tick: Arc<Tick>,
+    has_stopped: bool,
+}
+
+impl Running {
+    async fn run(mut self) {
+        let tick = Arc::clone(&self.tick);
+        let mut ticks = interval_at(Instant::now() + tick.length, tick.length);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        while !self.has_stopped {
+            for _ in 0..tick.ring.len() {
+                ticks.tick().await;
+                tick.tick();
+            }
+            if tick.is_idle() {
+                self.stop();
+            }
+        }
+    }
+
+    /// A read that comes meanwhile says so before it looks whether somebody ticks: so one of the two sees the other.
+    fn stop(&mut self) {
+        self.tick.runs.store(false, Ordering::SeqCst);
+        let others_tick = || self.tick.runs.swap(true, Ordering::SeqCst);
+        self.has_stopped = !self.tick.used.load(Ordering::SeqCst) || others_tick();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.has_stopped {
+            self.tick.runs.store(false, Ordering::SeqCst);
+        }
+    }
+}
