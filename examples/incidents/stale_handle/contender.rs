@@ -1,4 +1,4 @@
-//! Who is compared: three ways to hold the handle, behind one type.
+//! Who is compared: ways to hold the handle, behind one type.
 
 use std::{
     future::{Ready, ready},
@@ -15,7 +15,7 @@ use tower_recovery_http::{
     CollectLayer, CollectedBody, HttpFrontDoor, HttpRecovery, Origin, OriginHandle, ReadRoutes, Silence, Transport,
 };
 
-use super::{DEADLINE, TIMEOUT};
+use super::{DEADLINE, SUSPECT_AFTER, TIMEOUT};
 
 const NAME: &str = "artifact-manager";
 /// As many as our stack makes.
@@ -34,10 +34,13 @@ pub(crate) enum Contender {
     Recovery,
     /// Our stack, with a deadline that is shorter than the timeout of the others.
     RecoveryDeadline,
+    /// Our stack, with the timeout of the others, whose reads suspect their handle before.
+    RecoverySuspicion,
 }
 
 impl Contender {
-    pub(crate) const ALL: [Self; 4] = [Self::Cached, Self::RetryAll, Self::Recovery, Self::RecoveryDeadline];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Cached, Self::RetryAll, Self::Recovery, Self::RecoveryDeadline, Self::RecoverySuspicion];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -45,11 +48,12 @@ impl Contender {
             Self::RetryAll => "retry_all",
             Self::Recovery => "recovery",
             Self::RecoveryDeadline => "recovery_deadline",
+            Self::RecoverySuspicion => "recovery_suspicion",
         }
     }
 
     pub(crate) fn is_ours(self) -> bool {
-        matches!(self, Self::Recovery | Self::RecoveryDeadline)
+        matches!(self, Self::Recovery | Self::RecoveryDeadline | Self::RecoverySuspicion)
     }
 
     pub(crate) async fn connect(self, registry: RegistryClient, observer: impl Observer + 'static) -> Client {
@@ -69,6 +73,9 @@ impl Contender {
             ),
             Self::Recovery => recovering(artifact_manager(registry).observer(observer).attempt_timeout(TIMEOUT)),
             Self::RecoveryDeadline => recovering(artifact_manager(registry).observer(observer).deadline(DEADLINE)),
+            Self::RecoverySuspicion => recovering(
+                artifact_manager(registry).observer(observer).attempt_timeout(TIMEOUT).suspect_after(SUSPECT_AFTER),
+            ),
         }
     }
 }

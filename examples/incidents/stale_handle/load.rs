@@ -11,7 +11,7 @@ use tokio::{
     time::Instant,
 };
 use tower::{BoxError, Service, ServiceExt};
-use tower_recovery::{Delivery, Failure};
+use tower_recovery::{Delivery, Failure, HandleSuperseded};
 use tower_recovery_http::{Origin, OriginHandle, Transport};
 
 use super::{TIMEOUT, contender::Client, world::World};
@@ -45,6 +45,14 @@ pub(crate) enum Outcome {
     NotExecuted,
     /// It failed, and it may have been executed, or the caller cannot tell.
     Uncertain,
+    /// The same, because the stack gave it up before it had failed.
+    Abandoned,
+}
+
+impl Call {
+    pub(crate) fn is_uncertain(&self) -> bool {
+        matches!(self.outcome, Outcome::Uncertain | Outcome::Abandoned)
+    }
 }
 
 pub(crate) struct Load {
@@ -148,8 +156,10 @@ async fn look_at_status(uri: &str) -> Result<(), BoxError> {
 
 /// What a failed call says of itself. Only a failure that carries a proof can say that nothing was executed.
 fn judge(error: BoxError) -> Outcome {
-    match Failure::recover(error).delivery() {
+    let failure = Failure::recover(error);
+    match failure.delivery() {
         Some(Delivery::NeverSent | Delivery::Refused) => Outcome::NotExecuted,
+        _ if failure.find::<HandleSuperseded>().is_some() => Outcome::Abandoned,
         Some(Delivery::MaybeSent | Delivery::Answered) | None => Outcome::Uncertain,
     }
 }

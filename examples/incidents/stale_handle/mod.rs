@@ -21,6 +21,8 @@ use self::{contender::Contender, load::Load, numbers::Numbers, world::World};
 const TIMEOUT: Duration = Duration::from_millis(1_500);
 /// The deadline of the contender that has one: shorter than that.
 const DEADLINE: Duration = Duration::from_millis(1_200);
+/// How long a read waits before it suspects its handle. A write takes a part of that.
+const SUSPECT_AFTER: Duration = Duration::from_millis(600);
 /// When the frozen instance thaws, from the fault on: late enough for whoever retries to have sent its repeat to it.
 const THAW: Duration = Duration::from_millis(2_000);
 /// When the callers stop to start calls, from the fault on.

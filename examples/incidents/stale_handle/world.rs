@@ -54,8 +54,38 @@ pub(crate) struct Executed {
     pub(crate) views: HashMap<String, usize>,
     /// How often the registry was asked since the manager registered anew.
     pub(crate) look_ups: usize,
-    /// How often the stack evicted a handle since then.
+    /// What the stack told of its handle since then.
+    pub(crate) told: Told,
+}
+
+/// What a stack tells of its handle.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Told {
     pub(crate) evictions: usize,
+    /// Handles that took the place of another one.
+    pub(crate) replacements: usize,
+    /// Look-ups that reads asked for which had waited for long.
+    pub(crate) suspicions: usize,
+    /// Reads that were given up because of it, by their first attempt or by a later one.
+    pub(crate) given_up: usize,
+    pub(crate) given_up_again: usize,
+}
+
+impl Told {
+    fn hear(&mut self, event: &RecoveryEvent) {
+        match event {
+            RecoveryEvent::HandleEvicted { .. } => self.evictions += 1,
+            RecoveryEvent::HandleResolved { previous: Some(_), .. } => self.replacements += 1,
+            RecoveryEvent::HandleSuspected { .. } => self.suspicions += 1,
+            RecoveryEvent::AttemptFailed { attempt, cause, .. }
+                if cause.contains("in whose place the registry names") =>
+            {
+                self.given_up += 1;
+                self.given_up_again += usize::from(*attempt > 1);
+            }
+            _ => {}
+        }
+    }
 }
 
 impl World {
@@ -96,7 +126,7 @@ impl World {
         *self.registered.lock().expect("no holder panics") =
             Registration { client_id: NEW_CLIENT_ID, origin: self.new.origin() };
         let mut executed = self.executed();
-        (executed.look_ups, executed.evictions) = (0, 0);
+        (executed.look_ups, executed.told) = (0, Told::default());
         drop(executed);
         writes_in_flight
     }
@@ -104,11 +134,7 @@ impl World {
     /// Counts what a stack tells of its handle.
     pub(crate) fn observer(&self) -> impl Observer + 'static {
         let books = Arc::clone(&self.books);
-        move |event: &RecoveryEvent| {
-            if matches!(event, RecoveryEvent::HandleEvicted { .. }) {
-                books.executed.lock().expect("no holder panics").evictions += 1;
-            }
-        }
+        move |event: &RecoveryEvent| books.executed.lock().expect("no holder panics").told.hear(event)
     }
 
     pub(crate) fn executed(&self) -> MutexGuard<'_, Executed> {

@@ -140,7 +140,7 @@ where
         let leaf = ServiceBuilder::new().layer(self.streamed()).service(Dispatch);
         let collect = CollectLayer::new(self.body_limit).trusting(self.trust);
         let leaf_of_a_probe = ServiceBuilder::new().layer(collect).service(Dispatch);
-        let (cache, layers) = self.cache(timing, make);
+        let (cache, layers) = self.cache(timing, make)?;
         let Layers { name, observer, classifier, .. } = layers.clone();
         let prober = layers.clone().over(cache.clone(), of_a_probe, rules.clone(), leaf_of_a_probe);
         let api = layers.over(cache, timing, SendSideOnly::under(policy, rules.clone()), leaf);
@@ -165,7 +165,7 @@ where
     {
         let timing = self.timing()?;
         let transport = self.transport_under(timing)?;
-        Ok(self.over(timing, rules, leaf, move |origin| OriginHandle::new(origin, &transport)))
+        self.over(timing, rules, leaf, move |origin| OriginHandle::new(origin, &transport))
     }
 
     /// The stack over handles that are made like this.
@@ -175,15 +175,15 @@ where
         rules: Rules,
         leaf: Leaf,
         make: impl Fn(Origin) -> Result<Handle, Error> + Clone + Send + 'static,
-    ) -> Stack<Handle, Rules, Leaf>
+    ) -> Result<Stack<Handle, Rules, Leaf>, InvalidSetting>
     where
         Handle: Clone + Send + 'static,
         Error: Into<BoxError>,
         Rules: Clone,
         Leaf: Clone,
     {
-        let (cache, layers) = self.cache(timing, make);
-        layers.over(cache, timing, rules, leaf)
+        let (cache, layers) = self.cache(timing, make)?;
+        Ok(layers.over(cache, timing, rules, leaf))
     }
 
     /// The handles, made like this, and what the layers above them are made of. An origin of which no handle can be made fails the call at once.
@@ -191,12 +191,13 @@ where
         self,
         timing: CallTiming,
         make: impl Fn(Origin) -> Result<Handle, Error> + Clone + Send + 'static,
-    ) -> (HandleCache<Handle>, Layers)
+    ) -> Result<(HandleCache<Handle>, Layers), InvalidSetting>
     where
         Handle: Clone + Send + 'static,
         Error: Into<BoxError>,
     {
         let resolve_timeout = self.resolve_timeout_under(timing);
+        let suspect_after = self.suspect_after_under(timing)?;
         let handles = self.resolver.map_err(Into::into).map_result(move |found: Result<Resolved<Origin>, BoxError>| {
             let Resolved { identity, handle: origin } = found?;
             let handle = make(origin).map_err(|error| Failure::new(Verdict::never_sent().permanent(), error))?;
@@ -204,6 +205,12 @@ where
         });
         let mut cache =
             HandleCache::builder(handles, self.target).named(Arc::clone(&self.name)).resolve_timeout(resolve_timeout);
+        if let Some(period) = self.refresh_every {
+            cache = cache.refresh_every(period)?;
+        }
+        if let Some(wait) = suspect_after {
+            cache = cache.suspect_after(wait)?;
+        }
         if let Some((step, ceiling)) = self.resolve_floor {
             cache = cache.resolve_floor(step, ceiling);
         }
@@ -211,7 +218,7 @@ where
             cache = cache.observer(move |event: &RecoveryEvent| observer.observe(event));
         }
         let Self { name, backoff, budget, observer, classifier, .. } = self;
-        (cache.build(), Layers { name, backoff, budget, observer, classifier })
+        Ok((cache.build(), Layers { name, backoff, budget, observer, classifier }))
     }
 }
 

@@ -26,6 +26,8 @@ pub struct HttpRecovery<Resolver, Target> {
     pub(super) observer: Option<Arc<dyn Observer>>,
     resolve_timeout: Option<Duration>,
     pub(super) resolve_floor: Option<(Duration, Duration)>,
+    pub(super) refresh_every: Option<Duration>,
+    suspect_after: Option<Duration>,
     transport: Transport,
     pub(crate) body_limit: usize,
     pub(super) trust: Trust,
@@ -51,6 +53,8 @@ impl<Resolver, Target> HttpRecovery<Resolver, Target> {
             observer: None,
             resolve_timeout: None,
             resolve_floor: None,
+            refresh_every: None,
+            suspect_after: None,
             transport: Transport::new(),
             body_limit: Self::DEFAULT_BODY_LIMIT,
             trust: Trust::default(),
@@ -139,6 +143,22 @@ impl<Resolver, Target> HttpRecovery<Resolver, Target> {
         self
     }
 
+    /// Asks the resolver from time to time although nothing fails, and goes on with whom it names then. See
+    /// [`HandleCacheBuilder::refresh_every`](tower_recovery::HandleCacheBuilder::refresh_every). Default: never.
+    pub fn refresh_every(mut self, period: Duration) -> Self {
+        self.refresh_every = Some(period);
+        self
+    }
+
+    /// How long a read waits for its answer before the resolver is asked whether it still names the same origin; if not, the read is given up there and repeated on the new one. Shorter than
+    /// an attempt; writes wait on. See [`HandleCacheBuilder::suspect_after`](tower_recovery::HandleCacheBuilder::suspect_after). Default: never.
+    ///
+    /// Of [streams](crate::streams) that are replaced it holds for their probes alone.
+    pub fn suspect_after(mut self, wait: Duration) -> Self {
+        self.suspect_after = Some(wait);
+        self
+    }
+
     /// How origins are reached: protocol, TLS, time for making a connection. Default: HTTP/1.1 over cleartext, and half an attempt for the
     /// connection, 5 s at the most.
     pub fn transport(mut self, transport: Transport) -> Self {
@@ -206,6 +226,18 @@ impl<Resolver, Target> HttpRecovery<Resolver, Target> {
 
     pub(super) fn resolve_timeout_under(&self, timing: CallTiming) -> Duration {
         self.resolve_timeout.unwrap_or_else(|| Self::DEFAULT_RESOLVE_TIMEOUT.min(timing.attempt_timeout()))
+    }
+
+    /// After how long a read suspects its handle: while its attempt still runs.
+    pub(super) fn suspect_after_under(&self, timing: CallTiming) -> Result<Option<Duration>, InvalidSetting> {
+        let attempt = timing.attempt_timeout();
+        match self.suspect_after {
+            Some(wait) if wait >= attempt => {
+                let bound = format!("shorter than the attempt_timeout of {attempt:?}");
+                Err(InvalidSetting::new("suspect_after", format_args!("{wait:?}"), bound))
+            }
+            wait => Ok(wait),
+        }
     }
 
     /// The transport, with a time for making a connection that leaves some of the attempt.

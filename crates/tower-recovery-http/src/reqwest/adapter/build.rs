@@ -100,7 +100,7 @@ where
     let configured = configured(&door, timing, configure)?;
     let client = build_client(configured())?;
     let rules = ReqwestRules::with_policy(door.policy());
-    Ok((door.over(timing, rules, leaf, move |origin| ReqwestHandle::new(origin, configured())), client))
+    Ok((door.over(timing, rules, leaf, move |origin| ReqwestHandle::new(origin, configured()))?, client))
 }
 
 /// What makes the builder of each client.
