@@ -2,6 +2,7 @@
 //!
 //! - [`calls`]: from a failed attempt to the next one.
 //! - [`streams`]: from a stream that breaks, or says nothing, to the one that takes its place.
+//! - [`registrations`]: from a name that leads nowhere to one that does, for whoever serves and for whoever calls.
 //! - [`settings`]: what to set, and what follows from it.
 //! - [`decisions`]: what was decided where several ways were open.
 
@@ -10,6 +11,9 @@ pub mod calls {}
 
 #[doc = include_str!("streams.md")]
 pub mod streams {}
+
+#[doc = include_str!("registrations.md")]
+pub mod registrations {}
 
 #[doc = include_str!("settings.md")]
 pub mod settings {}
