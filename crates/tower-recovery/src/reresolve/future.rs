@@ -25,6 +25,7 @@ pin_project! {
     {
         #[pin]
         stage: Stage<Inner, Handle, Request>,
+        watch: Watch,
     }
 }
 
@@ -38,9 +39,9 @@ pin_project! {
         Handle: 'static,
     {
         // Waiting => Attempt | done
-        Waiting { acquire: Acquire<Handle>, readied: Inner, request: Option<Request>, may_be_given_up: bool },
+        Waiting { acquire: Acquire<Handle>, readied: Inner, request: Option<Request> },
         // Attempt => done
-        Attempt { #[pin] attempt: Inner::Future, lease: Lease, #[pin] watch: Watch },
+        Attempt { #[pin] attempt: Inner::Future, lease: Lease },
     }
 }
 
@@ -50,11 +51,12 @@ where
     Handle: Clone + Send + 'static,
 {
     pub(super) fn on(held: Held<Handle>, inner: &mut Inner, request: Request, may_be_given_up: bool) -> Self {
-        Self { stage: Stage::attempt(held, inner, request, may_be_given_up) }
+        Self { stage: Stage::attempt(held, inner, request), watch: Watch::new(may_be_given_up) }
     }
 
     pub(super) fn waiting(acquire: Acquire<Handle>, readied: Inner, request: Request, may_be_given_up: bool) -> Self {
-        Self { stage: Stage::Waiting { acquire, readied, request: Some(request), may_be_given_up } }
+        let stage = Stage::Waiting { acquire, readied, request: Some(request) };
+        Self { stage, watch: Watch::new(may_be_given_up) }
     }
 }
 
@@ -63,14 +65,9 @@ where
     Inner: Service<Addressed<Handle, Request>>,
     Handle: Clone + Send + 'static,
 {
-    fn attempt(
-        Held { handle, lease }: Held<Handle>,
-        inner: &mut Inner,
-        request: Request,
-        may_be_given_up: bool,
-    ) -> Self {
+    fn attempt(Held { handle, lease }: Held<Handle>, inner: &mut Inner, request: Request) -> Self {
         let attempt = inner.call(Addressed { handle, lease: lease.clone(), request });
-        Self::Attempt { attempt, lease, watch: Watch::new(may_be_given_up) }
+        Self::Attempt { attempt, lease }
     }
 }
 
@@ -88,7 +85,7 @@ where
         let mut this = self.project();
         loop {
             let attempt = match this.stage.as_mut().project() {
-                StageProjection::Attempt { attempt, lease, watch } => {
+                StageProjection::Attempt { attempt, lease } => {
                     return Poll::Ready(match attempt.poll(context) {
                         Poll::Ready(Ok(response)) => {
                             lease.has_served();
@@ -96,16 +93,16 @@ where
                         }
                         Poll::Ready(Err(error)) => judge(Failure::recover(error.into()), lease),
                         Poll::Pending => {
-                            let superseded = ready!(watch.poll(lease, context));
+                            let superseded = ready!(this.watch.poll(lease, context));
                             Err(Failure::new(Verdict::maybe_sent(), superseded).with_lease(lease.clone()))
                         }
                     });
                 }
-                StageProjection::Waiting { acquire, readied, request, may_be_given_up } => {
+                StageProjection::Waiting { acquire, readied, request } => {
                     let acquired = ready!(Pin::new(acquire).poll(context));
                     let request = request.take().expect("polled after it was done");
                     match acquired {
-                        Ok(held) => Stage::attempt(held, readied, request, *may_be_given_up),
+                        Ok(held) => Stage::attempt(held, readied, request),
                         Err(error) => {
                             let never_sent = Verdict::never_sent();
                             let verdict = if error.is_permanent() { never_sent.permanent() } else { never_sent };

@@ -11,6 +11,10 @@ thread_local! {
 
 /// Calls an attempt of which this holds, for as long as the call lasts.
 pub(crate) fn calling<Attempt>(may_be_given_up: bool, call: impl FnOnce() -> Attempt) -> Attempt {
+    // Most attempts have nothing to say, where nothing is said.
+    if !may_be_given_up && !MAY_BE_GIVEN_UP.get() {
+        return call();
+    }
     let _outer = Outer(MAY_BE_GIVEN_UP.replace(may_be_given_up));
     call()
 }

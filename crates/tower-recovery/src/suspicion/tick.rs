@@ -1,17 +1,20 @@
 //! One coarse tick for all reads that wait.
 //!
-//! Each read takes a place in the ring at the tick at which it will have waited for long, and every tick wakes one place. The task that ticks is started by
-//! the first read that waits, and ends when none has come for a whole turn of the ring: an idle process does not tick.
+//! Each read takes a seat until its answer is there, and the tick at which it will have waited for long wakes it. The task that ticks is started by the first read that waits, and
+//! ends when none has come for as long as a read waits: an idle process does not tick.
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    task::{Context, Poll, Waker},
+};
 
+use slab::Slab;
 use tokio::{
     runtime::Handle,
-    sync::{Notify, futures::OwnedNotified},
     time::{Duration, Instant, MissedTickBehavior, interval_at},
 };
 
-use crate::sync::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::{Mutex, lock};
 
 /// The longest tick while it is not below a sixty-fourth of the wait.
 const LONGEST: Duration = Duration::from_millis(100);
@@ -21,133 +24,163 @@ pub(crate) struct Tick {
     length: Duration,
     /// In ticks. A read that comes between two of them waits up to one tick more, and never less.
     wait: u64,
-    now: AtomicU64,
-    ring: Box<[Arc<Notify>]>,
-    /// Whether a read has come since the ring began its turn.
-    used: AtomicBool,
-    runs: AtomicBool,
-    /// The tick at which the registry was asked last; 0 for never.
-    asked: AtomicU64,
+    room: Mutex<Room>,
 }
 
-/// A read's place.
-pub(crate) struct Place {
-    pub(crate) due: u64,
-    pub(crate) woken: OwnedNotified,
+/// Nothing is woken, dropped or started while it is locked.
+struct Room {
+    now: u64,
+    seats: Slab<Sitting>,
+    /// The tick at which the registry was asked last.
+    asked: Option<u64>,
+    ticks: bool,
+    /// Ticks in a row at which nobody sat here, and since the last of which nobody came.
+    quiet: u64,
+}
+
+struct Sitting {
+    due: u64,
+    waker: Waker,
+}
+
+/// A read's seat. It is given up when this is dropped.
+pub(crate) struct Seat {
+    tick: Arc<Tick>,
+    key: usize,
 }
 
 impl Tick {
     pub(crate) fn new(suspect_after: Duration) -> Self {
         let length = (suspect_after / 8).min(LONGEST).max(suspect_after / 64).max(SHORTEST);
         let wait = suspect_after.as_nanos().div_ceil(length.as_nanos());
-        let wait = u64::try_from(wait).unwrap_or(u64::MAX);
-        // A place for each tick of the wait, for the one that has begun, and for the one that is being woken.
-        let ring = (0..wait.saturating_add(2)).map(|_| Arc::new(Notify::new())).collect();
         Self {
             length,
-            wait,
-            // So that 0 is never a tick at which somebody could have asked.
-            now: AtomicU64::new(1),
-            ring,
-            used: AtomicBool::new(false),
-            runs: AtomicBool::new(false),
-            asked: AtomicU64::new(0),
+            // 64 at the most, but for what a tick is rounded down by.
+            wait: u64::try_from(wait).unwrap_or(u64::MAX),
+            room: Mutex::new(Room { now: 0, seats: Slab::new(), asked: None, ticks: false, quiet: 0 }),
         }
     }
 
-    /// A place for a read that begins to wait now.
-    pub(crate) fn wait(self: &Arc<Self>) -> Place {
-        self.place(self.now().saturating_add(self.wait + 1))
+    /// A seat for a read that begins to wait now.
+    pub(crate) fn wait(self: &Arc<Self>, context: &Context<'_>) -> Seat {
+        self.sit(context, |room| room.now + self.wait + 1)
     }
 
-    /// Whether a read that is due now may have the registry asked: at once with all others that are due now, but not in the `suspect_after` that follows. Then this is the place to wait
-    /// for that.
-    pub(crate) fn ask(self: &Arc<Self>) -> Result<(), Place> {
-        let now = self.now();
-        let asked = self.asked.load(Ordering::Relaxed);
-        let next = asked.saturating_add(self.wait);
-        if asked == 0 || asked == now || next <= now {
-            self.asked.fetch_max(now, Ordering::Relaxed);
+    /// Whether a read that is due now may have the registry asked: together with all others that are due now, and not while it was asked only just now. Then this is a seat until it may.
+    pub(crate) fn ask(self: &Arc<Self>, context: &Context<'_>) -> Result<(), Seat> {
+        let mut room = lock(&self.room);
+        let next = room.asked.filter(|asked| *asked != room.now).map(|asked| asked + self.wait);
+        if next.is_none_or(|next| next <= room.now) {
+            room.asked = Some(room.now);
             return Ok(());
         }
-        Err(self.place(next))
+        drop(room);
+        // A tick in between lets it sit for nothing, and ask again.
+        Err(self.sit(context, |room| next.unwrap_or(room.now)))
     }
 
-    pub(crate) fn is_due(&self, place: u64) -> bool {
-        self.now() >= place
-    }
-
-    fn now(&self) -> u64 {
-        self.now.load(Ordering::Acquire)
-    }
-
-    fn place(self: &Arc<Self>, due: u64) -> Place {
-        let woken = Arc::clone(self.slot(due)).notified_owned();
-        self.used.store(true, Ordering::SeqCst);
-        if !self.runs.load(Ordering::SeqCst) && !self.runs.swap(true, Ordering::SeqCst) {
+    fn sit(self: &Arc<Self>, context: &Context<'_>, due: impl FnOnce(&Room) -> u64) -> Seat {
+        let waker = context.waker().clone();
+        let mut room = lock(&self.room);
+        let due = due(&room);
+        let key = room.seats.insert(Sitting { due, waker });
+        room.quiet = 0;
+        let starts = !std::mem::replace(&mut room.ticks, true);
+        drop(room);
+        if starts {
             self.start();
         }
-        Place { due, woken }
-    }
-
-    fn slot(&self, tick: u64) -> &Arc<Notify> {
-        let slots = self.ring.len() as u64;
-        &self.ring[usize::try_from(tick % slots).unwrap_or_default()]
+        Seat { tick: Arc::clone(self), key }
     }
 
     /// The task belongs to the runtime of the read that started it. If that is shut down, the next read starts another one.
     fn start(self: &Arc<Self>) {
-        let running = Running { tick: Arc::clone(self), has_stopped: false };
+        let ticking = Ticking { tick: Arc::clone(self), has_stopped: false };
         if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn(running.run());
+            runtime.spawn(ticking.run());
         }
     }
+}
 
-    fn tick(&self) {
-        let now = self.now.fetch_add(1, Ordering::AcqRel) + 1;
-        self.slot(now).notify_waiters();
+impl Room {
+    /// One tick later. Returns who is due.
+    fn advance(&mut self) -> Vec<Waker> {
+        self.now += 1;
+        self.quiet = if self.seats.is_empty() { self.quiet + 1 } else { 0 };
+        let now = self.now;
+        self.seats.iter().filter(|(_, sitting)| sitting.due == now).map(|(_, sitting)| sitting.waker.clone()).collect()
+    }
+}
+
+impl Seat {
+    /// Ready when the read has waited for long.
+    pub(crate) fn poll(&self, context: &Context<'_>) -> Poll<()> {
+        let mut room = lock(&self.tick.room);
+        let now = room.now;
+        let sitting = &mut room.seats[self.key];
+        if sitting.due <= now {
+            return Poll::Ready(());
+        }
+        if sitting.waker.will_wake(context.waker()) {
+            return Poll::Pending;
+        }
+        drop(room);
+        self.be_woken_by(context.waker().clone());
+        Poll::Pending
     }
 
-    /// Whether nobody came during a turn that is over.
-    fn is_idle(&self) -> bool {
-        !self.used.swap(false, Ordering::SeqCst)
+    /// A waker is cloned and dropped outside of the lock: it is anybody's code.
+    fn be_woken_by(&self, waker: Waker) {
+        let mut room = lock(&self.tick.room);
+        let before = std::mem::replace(&mut room.seats[self.key].waker, waker);
+        let is_due = room.seats[self.key].due <= room.now;
+        let due = is_due.then(|| room.seats[self.key].waker.clone());
+        drop(room);
+        drop(before);
+        due.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let sitting = lock(&self.tick.room).seats.remove(self.key);
+        drop(sitting);
     }
 }
 
 /// Says that nobody ticks when it goes, also with its runtime.
-struct Running {
+struct Ticking {
     tick: Arc<Tick>,
     has_stopped: bool,
 }
 
-impl Running {
+impl Ticking {
     async fn run(mut self) {
-        let tick = Arc::clone(&self.tick);
-        let mut ticks = interval_at(Instant::now() + tick.length, tick.length);
+        let length = self.tick.length;
+        let mut ticks = interval_at(Instant::now() + length, length);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         while !self.has_stopped {
-            for _ in 0..tick.ring.len() {
-                ticks.tick().await;
-                tick.tick();
-            }
-            if tick.is_idle() {
-                self.stop();
-            }
+            ticks.tick().await;
+            self.tick();
         }
     }
 
-    /// A read that comes meanwhile says so before it looks whether somebody ticks: so one of the two sees the other.
-    fn stop(&mut self) {
-        self.tick.runs.store(false, Ordering::SeqCst);
-        let others_tick = || self.tick.runs.swap(true, Ordering::SeqCst);
-        self.has_stopped = !self.tick.used.load(Ordering::SeqCst) || others_tick();
+    fn tick(&mut self) {
+        let mut room = lock(&self.tick.room);
+        let due = room.advance();
+        if room.quiet > self.tick.wait {
+            room.ticks = false;
+            self.has_stopped = true;
+        }
+        drop(room);
+        due.into_iter().for_each(Waker::wake);
     }
 }
 
-impl Drop for Running {
+impl Drop for Ticking {
     fn drop(&mut self) {
         if !self.has_stopped {
-            self.tick.runs.store(false, Ordering::SeqCst);
+            lock(&self.tick.room).ticks = false;
         }
     }
 }

@@ -1,34 +1,25 @@
 //! What one attempt does about its suspicion.
 
-use std::{
-    future::Future,
-    pin::Pin,
-    task::{Context, Poll, ready},
-};
+use std::task::{Context, Poll, ready};
 
 use futures_util::future::BoxFuture;
-use pin_project_lite::pin_project;
-use tokio::sync::futures::OwnedNotified;
 
-use super::{HandleSuperseded, tick::Place};
+use super::{HandleSuperseded, tick::Seat};
 use crate::{Generation, Identity, Lease, ResolveError};
 
 /// Who is live when the registry was asked.
 pub(crate) type Current = BoxFuture<'static, Result<(Generation, Identity), ResolveError>>;
 
-pin_project! {
-    /// Polled beside an attempt that is pending.
-    #[project = WatchProjection]
-    pub(crate) enum Watch {
-        // The attempt may not be given up, or was suspected.
-        Settled,
-        // Idle => Waiting, when the attempt is pending for the first time.
-        Idle,
-        // Waiting => Asking, or another place where the registry was asked only just now.
-        Waiting { due: u64, #[pin] woken: OwnedNotified },
-        // Asking => Settled | done
-        Asking { current: Current },
-    }
+/// Polled beside an attempt that is pending.
+pub(crate) enum Watch {
+    /// The attempt may not be given up, or was suspected.
+    Settled,
+    /// Idle => Waiting, when the attempt is pending for the first time.
+    Idle,
+    /// Waiting => Asking, or another seat where the registry was asked only just now.
+    Waiting(Seat),
+    /// Asking => Settled | done
+    Asking(Current),
 }
 
 impl Watch {
@@ -37,37 +28,36 @@ impl Watch {
     }
 
     /// Ready when the attempt on the handle of this lease is to be given up.
-    pub(crate) fn poll(mut self: Pin<&mut Self>, lease: &Lease, context: &mut Context<'_>) -> Poll<HandleSuperseded> {
+    pub(crate) fn poll(&mut self, lease: &Lease, context: &mut Context<'_>) -> Poll<HandleSuperseded> {
         loop {
-            let next = match self.as_mut().project() {
-                WatchProjection::Settled => return Poll::Pending,
-                WatchProjection::Idle => lease.tick().map_or(Self::Settled, |tick| Self::at(tick.wait())),
-                WatchProjection::Waiting { due, woken } => {
-                    let Some(tick) = lease.tick().filter(|tick| tick.is_due(*due) || woken.poll(context).is_ready())
-                    else {
+            *self = match self {
+                Self::Settled => return Poll::Pending,
+                Self::Idle => match lease.tick() {
+                    Some(tick) => {
+                        *self = Self::Waiting(tick.wait(context));
                         return Poll::Pending;
-                    };
+                    }
+                    None => Self::Settled,
+                },
+                Self::Waiting(seat) => {
+                    ready!(seat.poll(context));
                     // Where another handle is live already, the registry has said so.
-                    match lease.is_live().then(|| tick.ask()) {
-                        None => Self::Asking { current: lease.current() },
-                        Some(Ok(())) => Self::Asking { current: lease.suspect() },
-                        Some(Err(place)) => Self::at(place),
+                    let tick = lease.tick().filter(|_| lease.is_live());
+                    match tick.map(|tick| tick.ask(context)) {
+                        None => Self::Asking(lease.current()),
+                        Some(Ok(())) => Self::Asking(lease.suspect()),
+                        Some(Err(seat)) => Self::Waiting(seat),
                     }
                 }
-                WatchProjection::Asking { current } => match ready!(current.as_mut().poll(context)) {
+                Self::Asking(current) => match ready!(current.as_mut().poll(context)) {
                     Ok((_, identity)) if identity != *lease.identity() => {
-                        self.set(Self::Settled);
+                        *self = Self::Settled;
                         return Poll::Ready(HandleSuperseded { old: lease.identity().clone(), new: identity });
                     }
                     // The registry still names it, or does not answer: that is no reason to give anything up.
                     Ok(_) | Err(_) => Self::Settled,
                 },
             };
-            self.set(next);
         }
-    }
-
-    fn at(Place { due, woken }: Place) -> Self {
-        Self::Waiting { due, woken }
     }
 }
