@@ -1,11 +1,11 @@
 //! A call that is dropped leaves nothing behind, whatever its suspicion has come to.
 
-use tokio_test::{assert_pending, task};
+use tokio_test::task;
 use tower::ServiceExt;
 use tower_recovery_test::{Gate, ScriptedResolver, Step};
 
 use super::{
-    SURELY_DUE, SUSPECT_AFTER, TICK, frozen, pass, stack,
+    SURELY_DUE, SUSPECT_AFTER, TICK, frozen, pass, poll_pending, stack,
     support::{Call, backend, done, poll_woken, resolved},
     tasks,
 };
@@ -25,11 +25,12 @@ async fn a_call_that_is_dropped_in_any_state_leaves_no_look_up_no_attempt_and_no
         let resolver = ScriptedResolver::new([resolved("a", &old), Step::hang()]);
         let mut call = task::spawn(stack(&resolver).oneshot(Call::read()));
         if let Some(time) = time {
-            assert_pending!(call.poll());
+            poll_pending(&mut call);
             pass(time).await;
         }
         if asks > 0 {
-            assert_pending!(poll_woken(&mut call));
+            assert!(call.is_woken());
+            poll_pending(&mut call);
             assert_eq!(resolver.in_flight(), 1);
         }
         drop(call);
@@ -48,11 +49,12 @@ async fn a_call_that_is_dropped_takes_the_look_up_from_nobody() {
     let stack = stack(&resolver);
     let mut calls = [(); 3].map(|()| Some(task::spawn(stack.clone().oneshot(Call::read()))));
     for call in calls.iter_mut().flatten() {
-        assert_pending!(call.poll());
+        poll_pending(call);
     }
     pass(SURELY_DUE).await;
     for call in calls.iter_mut().flatten() {
-        assert_pending!(poll_woken(call));
+        assert!(call.is_woken());
+        poll_pending(call);
     }
     calls[0] = None;
     calls[1] = None;

@@ -1,12 +1,12 @@
 //! Suspicions beside failures, refreshes and rebuilds.
 
-use tokio_test::{assert_pending, assert_ready_ok, task};
+use tokio_test::{assert_ready_ok, task};
 use tower::ServiceExt;
 use tower_recovery::RecoveryEvent;
 use tower_recovery_test::{Gate, ScriptedResolver, Step};
 
 use super::{
-    Backend, Events, SURELY_DUE, SUSPECT_AFTER, answering_after, frozen, pass, stack,
+    Backend, Events, SURELY_DUE, SUSPECT_AFTER, answering_after, frozen, pass, poll_pending, stack,
     support::{Call, Fault, Reply, attempts, backend, done, fails, poll_woken, recovering, resolved, resolver},
     suspecting,
 };
@@ -25,22 +25,25 @@ async fn a_failure_that_evicts_in_the_middle_of_a_look_up_leaves_it_to_both() {
         let cache = suspecting(&resolver).build();
         let stack = recovering(cache.clone(), attempts(3));
         let mut read = task::spawn(stack.clone().oneshot(Call::read()));
-        assert_pending!(read.poll());
+        poll_pending(&mut read);
         let mut other = task::spawn(stack.oneshot(Call::read()));
-        assert_pending!(other.poll());
+        poll_pending(&mut other);
         pass(SURELY_DUE).await;
-        assert_pending!(poll_woken(&mut read));
+        assert!(read.is_woken());
+        poll_pending(&mut read);
         assert_eq!(resolver.in_flight(), 1);
 
         fails.open();
-        assert_pending!(poll_woken(&mut other));
+        assert!(other.is_woken());
+        poll_pending(&mut other);
         assert_eq!(cache.generation(), None, "the failure has evicted the handle");
         assert_eq!((resolver.resolves(), resolver.in_flight()), (2, 1), "one look-up serves both");
         answers.open();
         if replies {
             assert_eq!(assert_ready_ok!(poll_woken(&mut read)), Reply::Done("new"));
         } else {
-            assert_pending!(poll_woken(&mut read));
+            assert!(read.is_woken());
+            poll_pending(&mut read);
             assert_eq!((old.in_flight(), cache.generation().unwrap().get()), (1, 2), "the same instance: it waits on");
         }
         let reply = other.await.unwrap();
@@ -96,11 +99,12 @@ async fn a_read_joins_a_refresh_that_is_under_way() {
         ScriptedResolver::new([resolved("a", &frozen()), resolved("b", &backend([done("b")])).behind(&gate)]);
     let cache = suspecting(&resolver).observer(events.observer()).build();
     let mut read = task::spawn(recovering(cache.clone(), attempts(3)).oneshot(Call::read()));
-    assert_pending!(read.poll());
+    poll_pending(&mut read);
     let mut refresh = task::spawn(cache.refresh());
-    assert_pending!(refresh.poll());
+    poll_pending(&mut refresh);
     pass(SURELY_DUE).await;
-    assert_pending!(poll_woken(&mut read));
+    assert!(read.is_woken());
+    poll_pending(&mut read);
     drop(refresh);
     assert_eq!((resolver.resolves(), resolver.in_flight(), events.suspicions()), (2, 1, 0));
     gate.open();

@@ -21,11 +21,12 @@ use std::{
 };
 
 use tokio::runtime::Handle as Runtime;
+use tokio_test::task::Spawn;
 use tower::Service;
 use tower_recovery::{Failure, HandleCache, HandleCacheBuilder, RecoveryEvent};
 use tower_recovery_test::{ScriptedResolver, ScriptedService, Step};
 
-use self::support::{Call, Reply, attempts, backend, done, millis, recovering};
+use self::support::{Call, Reply, attempts, backend, done, recovering};
 
 /// How long a read waits before it has the registry asked, and the length of the tick that follows from it.
 const SUSPECT_AFTER: Duration = Duration::from_secs(1);
@@ -63,6 +64,17 @@ fn answering_after(by: &'static str, delay: Duration) -> Backend {
 /// How many tasks the runtime of this test has beside the test itself.
 fn tasks() -> usize {
     Runtime::current().metrics().num_alive_tasks()
+}
+
+/// Polls a call until it only waits: a resolve that lands wakes whoever drove it, too.
+#[track_caller]
+fn poll_pending<Call: Future>(call: &mut Spawn<Call>) {
+    loop {
+        assert!(call.poll().is_pending(), "it is not over");
+        if !call.is_woken() {
+            return;
+        }
+    }
 }
 
 /// Lets time pass, tick after tick, and everything run that is due.

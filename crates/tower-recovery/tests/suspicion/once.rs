@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use tokio_test::{assert_pending, assert_ready_ok, task};
+use tokio_test::{assert_ready_ok, task};
 use tower::ServiceExt;
 use tower_recovery_test::{Gate, ScriptedResolver};
 
 use super::{
-    Events, SURELY_DUE, SUSPECT_AFTER, answering_after, frozen, pass, stack,
+    Events, SURELY_DUE, SUSPECT_AFTER, answering_after, frozen, pass, poll_pending, stack,
     support::{Call, Fault, Reply, attempts, backend, done, fails, millis, poll_woken, recovering, resolved, resolver},
     suspecting,
 };
@@ -56,12 +56,13 @@ async fn the_call_is_woken_when_it_is_due_and_when_the_registry_answers_and_neve
     let (old, new) = (frozen(), backend([done("b")]));
     let resolver = ScriptedResolver::new([resolved("a", &old), resolved("b", &new).behind(&gate)]);
     let mut call = task::spawn(stack(&resolver).oneshot(Call::read()));
-    assert_pending!(call.poll());
+    poll_pending(&mut call);
     pass(SUSPECT_AFTER).await;
     assert!(!call.is_woken(), "it is not due yet");
     pass(SURELY_DUE - SUSPECT_AFTER).await;
     assert_eq!(resolver.resolves(), 1, "whoever is due asks for itself");
-    assert_pending!(poll_woken(&mut call));
+    assert!(call.is_woken());
+    poll_pending(&mut call);
     assert_eq!((resolver.resolves(), resolver.in_flight()), (2, 1));
     pass(Duration::from_secs(5)).await;
     assert!(!call.is_woken(), "it waits for the registry");
@@ -76,9 +77,10 @@ async fn a_call_that_was_suspected_in_vain_is_woken_by_its_answer_alone() {
     let old = backend([done("a").behind(&gate)]);
     let resolver = ScriptedResolver::new([resolved("a", &old)]);
     let mut call = task::spawn(stack(&resolver).oneshot(Call::read()));
-    assert_pending!(call.poll());
+    poll_pending(&mut call);
     pass(SURELY_DUE).await;
-    assert_pending!(poll_woken(&mut call));
+    assert!(call.is_woken());
+    poll_pending(&mut call);
     assert_eq!(resolver.resolves(), 2);
     pass(SUSPECT_AFTER * 20).await;
     assert!(!call.is_woken(), "nothing more is to be done about it");

@@ -1,12 +1,12 @@
 //! A registry that is no help, and answers that come while it is asked.
 
-use tokio_test::{assert_pending, assert_ready_ok, task};
+use tokio_test::{assert_ready_ok, task};
 use tower::ServiceExt;
 use tower_recovery::RecoveryEvent;
 use tower_recovery_test::{Gate, ScriptedResolver, Step};
 
 use super::{
-    Events, SURELY_DUE, SUSPECT_AFTER, answering_after, frozen, pass, stack,
+    Events, SURELY_DUE, SUSPECT_AFTER, answering_after, frozen, pass, poll_pending, stack,
     support::{Call, Fault, Reply, attempts, backend, done, fails, millis, poll_woken, recovering, resolved},
     suspecting,
 };
@@ -44,9 +44,10 @@ async fn an_answer_that_comes_during_the_look_up_wins_and_the_look_up_is_left() 
         let new = backend([done("b")]);
         let resolver = ScriptedResolver::new([resolved("a", &old), resolved("b", &new).behind(&names)]);
         let mut call = task::spawn(stack(&resolver).oneshot(Call::read()));
-        assert_pending!(call.poll());
+        poll_pending(&mut call);
         pass(SURELY_DUE).await;
-        assert_pending!(poll_woken(&mut call));
+        assert!(call.is_woken());
+        poll_pending(&mut call);
         assert_eq!(resolver.in_flight(), 1);
 
         for (gate, opens) in [&answers, &names].into_iter().zip(gates) {
@@ -66,9 +67,10 @@ async fn a_failure_that_comes_during_the_look_up_is_the_failure_that_it_is() {
     let old = backend([fails(Fault::NoSuchFile).behind(&gate)]);
     let resolver = ScriptedResolver::new([resolved("a", &old), Step::hang()]);
     let mut call = task::spawn(stack(&resolver).oneshot(Call::read()));
-    assert_pending!(call.poll());
+    poll_pending(&mut call);
     pass(SURELY_DUE).await;
-    assert_pending!(poll_woken(&mut call));
+    assert!(call.is_woken());
+    poll_pending(&mut call);
     gate.open();
     let failure = tokio_test::assert_ready_err!(poll_woken(&mut call));
     assert!(failure.find::<Fault>().is_some_and(|fault| *fault == Fault::NoSuchFile));
@@ -83,11 +85,12 @@ async fn the_look_up_ends_with_the_last_read_that_waits_for_it() {
     let stack = stack(&resolver);
     let mut calls = [(); 2].map(|()| task::spawn(stack.clone().oneshot(Call::read())));
     for call in &mut calls {
-        assert_pending!(call.poll());
+        poll_pending(call);
     }
     pass(SURELY_DUE).await;
     for call in &mut calls {
-        assert_pending!(poll_woken(call));
+        assert!(call.is_woken());
+        poll_pending(call);
     }
     for (index, call) in calls.iter_mut().enumerate() {
         assert_eq!(resolver.in_flight(), 1, "somebody waits for it still");
