@@ -28,12 +28,24 @@ pub(crate) struct Tick {
     runs: AtomicBool,
     /// The tick at which the registry was asked last; 0 for never.
     asked: AtomicU64,
+    /// The tick at which it answered last, or failed, whoever had asked.
+    answered: AtomicU64,
 }
 
 /// A read's place.
 pub(crate) struct Place {
     pub(crate) due: u64,
     pub(crate) woken: OwnedNotified,
+}
+
+/// What a read that is due may do where no look-up is under way.
+pub(crate) enum Turn {
+    /// It has the registry asked.
+    Ask,
+    /// Nothing: the registry has answered since the read was due, and the handle is still the live one.
+    Settled,
+    /// It waits until this tick: the registry was asked less than `suspect_after` ago.
+    Later(u64),
 }
 
 impl Tick {
@@ -52,6 +64,7 @@ impl Tick {
             used: AtomicBool::new(false),
             runs: AtomicBool::new(false),
             asked: AtomicU64::new(0),
+            answered: AtomicU64::new(0),
         }
     }
 
@@ -60,17 +73,24 @@ impl Tick {
         self.place(self.now().saturating_add(self.wait + 1))
     }
 
-    /// Whether a read that is due now may have the registry asked: at once with all others that are due now, but not in the `suspect_after` that follows. Then this is the place to wait
-    /// for that.
-    pub(crate) fn ask(self: &Arc<Self>) -> Result<(), Place> {
+    /// The turn of a read that was due at this tick. Asked and told under the cache's lock, so that one of those who are due together asks.
+    pub(crate) fn turn(&self, due: u64) -> Turn {
+        if self.answered.load(Ordering::Relaxed) >= due {
+            return Turn::Settled;
+        }
         let now = self.now();
         let asked = self.asked.load(Ordering::Relaxed);
         let next = asked.saturating_add(self.wait);
-        if asked == 0 || asked == now || next <= now {
-            self.asked.fetch_max(now, Ordering::Relaxed);
-            return Ok(());
+        if asked != 0 && now < next {
+            return Turn::Later(next);
         }
-        Err(self.place(next))
+        self.asked.store(now, Ordering::Relaxed);
+        Turn::Ask
+    }
+
+    /// The registry has answered, or failed.
+    pub(crate) fn answered(&self) {
+        self.answered.store(self.now(), Ordering::Relaxed);
     }
 
     pub(crate) fn is_due(&self, place: u64) -> bool {
@@ -81,7 +101,8 @@ impl Tick {
         self.now.load(Ordering::Acquire)
     }
 
-    fn place(self: &Arc<Self>, due: u64) -> Place {
+    /// A place for a read that waits until this tick.
+    pub(crate) fn place(self: &Arc<Self>, due: u64) -> Place {
         let woken = Arc::clone(self.slot(due)).notified_owned();
         self.used.store(true, Ordering::SeqCst);
         if !self.runs.load(Ordering::SeqCst) && !self.runs.swap(true, Ordering::SeqCst) {

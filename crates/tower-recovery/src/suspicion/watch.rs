@@ -16,6 +16,16 @@ use crate::{Generation, Identity, Lease, ResolveError};
 /// Who is live when the registry was asked.
 pub(crate) type Current = BoxFuture<'static, Result<(Generation, Identity), ResolveError>>;
 
+/// What comes of a suspicion.
+pub(crate) enum Suspected {
+    /// The registry is asked, or has named another handle.
+    Asking(Current),
+    /// It has answered just now.
+    Confirmed,
+    /// It was asked too short a time ago: again at this tick.
+    Later(u64),
+}
+
 pin_project! {
     /// Polled beside an attempt that is pending.
     #[project = WatchProjection]
@@ -47,11 +57,10 @@ impl Watch {
                     else {
                         return Poll::Pending;
                     };
-                    // Where another handle is live already, the registry has said so.
-                    match lease.is_live().then(|| tick.ask()) {
-                        None => Self::Asking { current: lease.current() },
-                        Some(Ok(())) => Self::Asking { current: lease.suspect() },
-                        Some(Err(place)) => Self::at(place),
+                    match lease.suspect(*due) {
+                        Suspected::Asking(current) => Self::Asking { current },
+                        Suspected::Confirmed => Self::Settled,
+                        Suspected::Later(next) => Self::at(tick.place(next)),
                     }
                 }
                 WatchProjection::Asking { current } => match ready!(current.as_mut().poll(context)) {
