@@ -5,7 +5,10 @@ use std::{fmt, sync::Arc};
 use crate::{
     Generation, Identity,
     handle_cache::ResolveError,
-    suspicion::{tick::Tick, watch::Current},
+    suspicion::{
+        tick::Tick,
+        watch::{Current, Suspected},
+    },
     sync::{AtomicBool, Ordering},
 };
 
@@ -33,14 +36,11 @@ pub(crate) trait Issuer: Send + Sync {
     /// The handle of this generation has answered a call.
     fn has_served(&self, generation: Generation);
 
-    /// Whether this generation is the live one.
-    fn is_live(&self, generation: Generation) -> bool;
-
     /// Waits for the handle that is live, resolving if there is none, and names it.
     fn current(self: Arc<Self>) -> Current;
 
-    /// Has the registry asked beside the live handle, which does not answer, and names the one that is live then.
-    fn suspect(self: Arc<Self>) -> Current;
+    /// Has the registry asked beside the handle of this generation, which does not answer, for a read that was due at this tick.
+    fn suspect(self: Arc<Self>, generation: Generation, due: u64) -> Suspected;
 
     /// When a read has waited for long, if reads suspect at all.
     fn tick(&self) -> Option<&Arc<Tick>>;
@@ -100,16 +100,12 @@ impl Lease {
         }
     }
 
-    pub(crate) fn is_live(&self) -> bool {
-        self.0.issuer.is_live(self.0.generation)
-    }
-
-    pub(crate) fn current(&self) -> Current {
+    fn current(&self) -> Current {
         Arc::clone(&self.0.issuer).current()
     }
 
-    pub(crate) fn suspect(&self) -> Current {
-        Arc::clone(&self.0.issuer).suspect()
+    pub(crate) fn suspect(&self, due: u64) -> Suspected {
+        Arc::clone(&self.0.issuer).suspect(self.0.generation, due)
     }
 
     pub(crate) fn tick(&self) -> Option<&Arc<Tick>> {

@@ -35,10 +35,9 @@ impl<Handle: Clone + Send + 'static> Acquire<Handle> {
         Self { shared, waiting: None, look_up: true }
     }
 
-    /// Asks the registry because the live handle does not answer.
-    pub(super) fn suspecting(shared: Arc<Shared<Handle>>) -> Self {
-        let waiting = Some(shared.suspect());
-        Self { shared, waiting, look_up: false }
+    /// Waits from the place that it has.
+    pub(super) fn seated(shared: Arc<Shared<Handle>>, waiting: Waiting<Handle>) -> Self {
+        Self { shared, waiting: Some(waiting), look_up: false }
     }
 
     fn leave(&mut self) {

@@ -16,7 +16,10 @@ use super::{
 use crate::{
     Identity, Lease, RecoveryEvent, event,
     lease::Issuer,
-    suspicion::{tick::Tick, watch::Current},
+    suspicion::{
+        tick::{Tick, Turn},
+        watch::{Current, Suspected},
+    },
     sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock},
 };
 
@@ -105,21 +108,6 @@ impl<Handle: Clone + Send + 'static> Shared<Handle> {
         self.board(&mut core, joined)
     }
 
-    /// The same, because the live handle does not answer. Whoever is the first to say so is heard.
-    pub(super) fn suspect(self: &Arc<Self>) -> Waiting<Handle> {
-        let mut core = lock(&self.core);
-        let joined = core.machine.look_up();
-        let suspected = core.machine.live_handle().filter(|_| matches!(joined, Joined::New(_)));
-        let suspected = suspected.map(|live| (live.identity.clone(), live.generation));
-        let waiting = self.board(&mut core, joined);
-        drop(core);
-        if let Some((identity, generation)) = suspected {
-            let name = Arc::clone(&self.settings.name);
-            self.settings.reporter.report(&RecoveryEvent::HandleSuspected { name, identity, generation });
-        }
-        waiting
-    }
-
     /// Whether reads that have waited for long ask whether their handle is still the one.
     pub(crate) fn suspects(&self) -> bool {
         self.settings.suspicion.is_some()
@@ -163,6 +151,9 @@ impl<Handle: Clone + Send + 'static> Shared<Handle> {
             core.flight = None;
             core.ended = Some(Instant::now());
             self.publish(&core);
+            if let Some(tick) = &self.settings.suspicion {
+                tick.answered();
+            }
         }
         drop(core);
         drop(left_over);
@@ -244,16 +235,36 @@ impl<Handle: Clone + Send + 'static> Issuer for Shared<Handle> {
         self.served.fetch_max(generation.get(), Ordering::Relaxed);
     }
 
-    fn is_live(&self, generation: Generation) -> bool {
-        self.is_live(generation)
-    }
-
     fn current(self: Arc<Self>) -> Current {
         named(Acquire::new(self))
     }
 
-    fn suspect(self: Arc<Self>) -> Current {
-        named(Acquire::suspecting(self))
+    /// Whoever is due during a look-up shares it. Whoever begins one is heard.
+    fn suspect(self: Arc<Self>, generation: Generation, due: u64) -> Suspected {
+        let mut core = lock(&self.core);
+        let Some(live) = core.machine.live_handle().filter(|live| live.generation == generation) else {
+            // The registry has named another handle, or is asked for one.
+            drop(core);
+            return Suspected::Asking(self.current());
+        };
+        let identity = live.identity.clone();
+        let begins = core.flight.is_none();
+        if begins {
+            match self.settings.suspicion.as_ref().map_or(Turn::Settled, |tick| tick.turn(due)) {
+                Turn::Ask => {}
+                Turn::Settled => return Suspected::Confirmed,
+                Turn::Later(next) => return Suspected::Later(next),
+            }
+        }
+        let joined = core.machine.look_up();
+        let waiting = self.board(&mut core, joined);
+        drop(core);
+        let asking = Suspected::Asking(named(Acquire::seated(Arc::clone(&self), waiting)));
+        if begins {
+            let name = Arc::clone(&self.settings.name);
+            self.settings.reporter.report(&RecoveryEvent::HandleSuspected { name, identity, generation });
+        }
+        asking
     }
 
     fn tick(&self) -> Option<&Arc<Tick>> {

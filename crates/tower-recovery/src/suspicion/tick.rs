@@ -31,8 +31,10 @@ pub(crate) struct Tick {
 struct Room {
     now: u64,
     seats: Slab<Sitting>,
-    /// The tick at which the registry was asked last.
+    /// The tick at which the registry was asked last because of a suspicion.
     asked: Option<u64>,
+    /// The tick at which it answered last, or failed, whoever had asked.
+    answered: Option<u64>,
     ticks: bool,
     /// Ticks in a row at which nobody sat here, and since the last of which nobody came.
     quiet: u64,
@@ -49,15 +51,27 @@ pub(crate) struct Seat {
     key: usize,
 }
 
+/// What a read that is due may do where no look-up is under way.
+pub(crate) enum Turn {
+    /// It has the registry asked.
+    Ask,
+    /// Nothing: the registry has answered since the read was due, and the handle is still the live one.
+    Settled,
+    /// It waits until this tick: the registry was asked less than `suspect_after` ago.
+    Later(u64),
+}
+
 impl Tick {
     pub(crate) fn new(suspect_after: Duration) -> Self {
-        let length = (suspect_after / 8).min(LONGEST).max(suspect_after / 64).max(SHORTEST);
-        let wait = suspect_after.as_nanos().div_ceil(length.as_nanos());
+        let longest = (suspect_after / 8).min(LONGEST).max(suspect_after / 64).max(SHORTEST);
+        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let wait = nanoseconds(suspect_after).div_ceil(nanoseconds(longest));
+        // As many ticks as it takes, and none longer than their share of the wait.
+        let length = Duration::from_nanos(nanoseconds(suspect_after).div_ceil(wait)).max(SHORTEST);
         Self {
             length,
-            // 64 at the most, but for what a tick is rounded down by.
-            wait: u64::try_from(wait).unwrap_or(u64::MAX),
-            room: Mutex::new(Room { now: 0, seats: Slab::new(), asked: None, ticks: false, quiet: 0 }),
+            wait,
+            room: Mutex::new(Room { now: 0, seats: Slab::new(), asked: None, answered: None, ticks: false, quiet: 0 }),
         }
     }
 
@@ -66,17 +80,28 @@ impl Tick {
         self.sit(context, |room| room.now + self.wait + 1)
     }
 
-    /// Whether a read that is due now may have the registry asked: together with all others that are due now, and not while it was asked only just now. Then this is a seat until it may.
-    pub(crate) fn ask(self: &Arc<Self>, context: &Context<'_>) -> Result<(), Seat> {
+    /// A seat until this tick. If it is over by now, the seat is for nothing.
+    pub(crate) fn wait_until(self: &Arc<Self>, due: u64, context: &Context<'_>) -> Seat {
+        self.sit(context, |_| due)
+    }
+
+    /// The turn of a read that was due at this tick. Asked and told under the cache's lock, so that one of those who are due together asks.
+    pub(crate) fn turn(&self, due: u64) -> Turn {
         let mut room = lock(&self.room);
-        let next = room.asked.filter(|asked| *asked != room.now).map(|asked| asked + self.wait);
-        if next.is_none_or(|next| next <= room.now) {
-            room.asked = Some(room.now);
-            return Ok(());
+        if room.answered.is_some_and(|answered| answered >= due) {
+            return Turn::Settled;
         }
-        drop(room);
-        // A tick in between lets it sit for nothing, and ask again.
-        Err(self.sit(context, |room| next.unwrap_or(room.now)))
+        if let Some(next) = room.asked.map(|asked| asked + self.wait).filter(|next| *next > room.now) {
+            return Turn::Later(next);
+        }
+        room.asked = Some(room.now);
+        Turn::Ask
+    }
+
+    /// The registry has answered, or failed.
+    pub(crate) fn answered(&self) {
+        let mut room = lock(&self.room);
+        room.answered = Some(room.now);
     }
 
     fn sit(self: &Arc<Self>, context: &Context<'_>, due: impl FnOnce(&Room) -> u64) -> Seat {
@@ -113,13 +138,13 @@ impl Room {
 }
 
 impl Seat {
-    /// Ready when the read has waited for long.
-    pub(crate) fn poll(&self, context: &Context<'_>) -> Poll<()> {
+    /// Ready when the read has waited for long, with the tick at which it had.
+    pub(crate) fn poll(&self, context: &Context<'_>) -> Poll<u64> {
         let mut room = lock(&self.tick.room);
         let now = room.now;
         let sitting = &mut room.seats[self.key];
         if sitting.due <= now {
-            return Poll::Ready(());
+            return Poll::Ready(sitting.due);
         }
         if sitting.waker.will_wake(context.waker()) {
             return Poll::Pending;

@@ -10,6 +10,16 @@ use crate::{Generation, Identity, Lease, ResolveError};
 /// Who is live when the registry was asked.
 pub(crate) type Current = BoxFuture<'static, Result<(Generation, Identity), ResolveError>>;
 
+/// What comes of a suspicion.
+pub(crate) enum Suspected {
+    /// The registry is asked, or has named another handle.
+    Asking(Current),
+    /// It has answered just now.
+    Confirmed,
+    /// It was asked too short a time ago: again at this tick.
+    Later(u64),
+}
+
 /// Polled beside an attempt that is pending.
 pub(crate) enum Watch {
     /// The attempt may not be given up, or was suspected.
@@ -40,13 +50,13 @@ impl Watch {
                     None => Self::Settled,
                 },
                 Self::Waiting(seat) => {
-                    ready!(seat.poll(context));
-                    // Where another handle is live already, the registry has said so.
-                    let tick = lease.tick().filter(|_| lease.is_live());
-                    match tick.map(|tick| tick.ask(context)) {
-                        None => Self::Asking(lease.current()),
-                        Some(Ok(())) => Self::Asking(lease.suspect()),
-                        Some(Err(seat)) => Self::Waiting(seat),
+                    let due = ready!(seat.poll(context));
+                    match lease.suspect(due) {
+                        Suspected::Asking(current) => Self::Asking(current),
+                        Suspected::Confirmed => Self::Settled,
+                        Suspected::Later(next) => {
+                            lease.tick().map_or(Self::Settled, |tick| Self::Waiting(tick.wait_until(next, context)))
+                        }
                     }
                 }
                 Self::Asking(current) => match ready!(current.as_mut().poll(context)) {
