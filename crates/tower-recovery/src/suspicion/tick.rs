@@ -50,9 +50,11 @@ pub(crate) enum Turn {
 
 impl Tick {
     pub(crate) fn new(suspect_after: Duration) -> Self {
-        let length = (suspect_after / 8).min(LONGEST).max(suspect_after / 64).max(SHORTEST);
-        let wait = suspect_after.as_nanos().div_ceil(length.as_nanos());
-        let wait = u64::try_from(wait).unwrap_or(u64::MAX);
+        let longest = (suspect_after / 8).min(LONGEST).max(suspect_after / 64).max(SHORTEST);
+        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let wait = nanoseconds(suspect_after).div_ceil(nanoseconds(longest));
+        // As many ticks as it takes, and none longer than their share of the wait.
+        let length = Duration::from_nanos(nanoseconds(suspect_after).div_ceil(wait)).max(SHORTEST);
         // A place for each tick of the wait, for the one that has begun, and for the one that is being woken.
         let ring = (0..wait.saturating_add(2)).map(|_| Arc::new(Notify::new())).collect();
         Self {
