@@ -18,7 +18,7 @@ pub(crate) struct Numbers {
     pub(crate) echo_green_while_missing_s: f64,
     /// From the eviction until a consumer is served again, and from then on always; or to the end of the run.
     pub(crate) missing_s: f64,
-    /// By the registry's log: how often the process registered after the first time.
+    /// By the registry's log: how often the process asked to be registered after the first time.
     pub(crate) rebuilds: usize,
     /// By the registry's log: how often it looked itself up in an interval, while all was well. The most of all intervals.
     pub(crate) lookups_per_interval: usize,
