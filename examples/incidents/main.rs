@@ -4,12 +4,14 @@
 //! cargo run --release --example incidents                             # every part, as tables
 //! cargo run --release --example incidents -- stale-handle --json      # one part, for machines
 //! cargo run --release --example incidents -- dropped-stream
+//! cargo run --release --example incidents -- evicted-registration
 //! ```
 //!
 //! Every number comes from the logs of the servers and from what the callers saw. The run ends with an error if what the stack
 //! promises did not hold.
 
 mod dropped_stream;
+mod evicted_registration;
 mod stale_handle;
 
 use std::process::ExitCode;
@@ -23,6 +25,7 @@ const SOCKETS: u64 = 6_000;
 enum Part {
     StaleHandle,
     DroppedStream,
+    EvictedRegistration,
 }
 
 /// What a part came to.
@@ -33,12 +36,13 @@ struct Outcome {
 }
 
 impl Part {
-    const ALL: [Self; 2] = [Self::StaleHandle, Self::DroppedStream];
+    const ALL: [Self; 3] = [Self::StaleHandle, Self::DroppedStream, Self::EvictedRegistration];
 
     fn name(self) -> &'static str {
         match self {
             Self::StaleHandle => "stale-handle",
             Self::DroppedStream => "dropped-stream",
+            Self::EvictedRegistration => "evicted-registration",
         }
     }
 
@@ -51,6 +55,11 @@ impl Part {
             }
             Self::DroppedStream => {
                 let report = dropped_stream::run().await;
+                let broken_promises = report.broken_promises();
+                Outcome { table: report.to_string(), json: report.to_json(), broken_promises }
+            }
+            Self::EvictedRegistration => {
+                let report = evicted_registration::run().await;
                 let broken_promises = report.broken_promises();
                 Outcome { table: report.to_string(), json: report.to_json(), broken_promises }
             }
