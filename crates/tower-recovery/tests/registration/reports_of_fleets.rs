@@ -49,14 +49,9 @@ async fn b98_three_processes_outlive_five_minutes_without_their_registry() {
     fleet.iter().for_each(Serving::is_sound);
 }
 
-/// All of a fleet hear of the loss on one tick.
-async fn lost_at_one_tick(fleet: &mut [Serving]) -> Instant {
-    for serving in fleet.iter_mut() {
-        serving.healthy().await;
-    }
-    // Past the floor of the look-ups that were just done.
-    sleep(INTERVAL / 12).await;
-    for serving in &*fleet {
+/// All of a fleet hear of the loss on one tick, and ask at once: none has asked before.
+fn lose_at_one_tick(fleet: &[Serving]) -> Instant {
+    for serving in fleet {
         serving.registry().evict(serving.worker.id);
         serving.monitor.own_eviction_seen();
     }
@@ -73,12 +68,14 @@ async fn b102_a_fleet_that_loses_its_registration_at_one_tick_comes_back_spread(
         fastrand::seed(seed);
         let registry = Registry::new();
         let mut fleet = fleet(&registry, FLEET);
-        let lost = lost_at_one_tick(&mut fleet).await;
+        let lost = lose_at_one_tick(&fleet);
         for serving in &mut fleet {
             serving.until(|status| status.confirmed == 1).await;
             serving.is_sound();
         }
         assert!(lost.elapsed() <= SPREAD + seconds(1));
+        let looked_up = registry.times(Asked::LookUp);
+        assert_eq!(looked_up.iter().filter(|at| **at == lost).count(), FLEET, "all noticed at one moment");
 
         for asked in [Asked::Close, Asked::Connect, Asked::Register] {
             let times = registry.times(asked);
@@ -112,7 +109,7 @@ async fn b102_the_failure_of_one_process_touches_no_other() {
     for (serving, (asked, act)) in fleet.iter().zip(unlucky) {
         serving.worker.next(asked, [act; 100]);
     }
-    let lost = lost_at_one_tick(&mut fleet).await;
+    let lost = lose_at_one_tick(&fleet);
     for serving in &mut fleet[unlucky.len()..] {
         let status = serving.until(|status| status.confirmed == 1).await;
         assert_eq!((status.rebuilds, status.flaps), (1, 1));
