@@ -15,7 +15,7 @@ const GRACE: Duration = Duration::from_secs(30);
 const FLOOR: Duration = Duration::from_secs(5);
 
 /// A stack whose backend says that we are not registered, and then answers.
-fn calls(monitor: &RegistrationMonitor) -> impl Service<Call, Response = Reply, Error = Failure> + Clone {
+fn calls(monitor: &RegistrationMonitor) -> impl Service<Call, Response = Reply, Error = Failure> + Clone + use<> {
     let says_so = |error: &(dyn Error + 'static)| error.downcast_ref() == Some(&Fault::SessionGone);
     let watch = OwnEvictionWatch::new(Protocol, monitor.clone(), says_so);
     ServiceBuilder::new().layer(ClassifyLayer::new(watch)).service(backend([fails(Fault::SessionGone)]))
@@ -84,7 +84,7 @@ async fn a_thousand_calls_that_are_told_cause_one_look_up() {
 #[tokio::test(start_paused = true)]
 async fn calls_that_are_told_again_and_again_have_it_asked_not_more_often_than_the_floor() {
     // The registry says that all is well, and the peers do not believe it.
-    let mut serving = just_looked_up().await;
+    let serving = just_looked_up().await;
     let stack = calls(&serving.monitor);
     let looked_up = serving.registry().count(Asked::LookUp);
     for _ in 0..1_200 {
