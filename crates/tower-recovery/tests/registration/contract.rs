@@ -95,10 +95,7 @@ async fn dropping_the_future_ends_the_probe_and_drops_the_connection() {
         if let Some(step) = step {
             serving.registry().evict(ID);
             serving.worker.next(step, [Act::Hangs]);
-            let asked = serving.registry().count(step);
-            while serving.registry().count(step) == asked {
-                sleep(LATENCY).await;
-            }
+            serving.registry().begins(step).await;
         }
         serving.probing.abort();
         assert!((&mut serving.probing).await.unwrap_err().is_cancelled());

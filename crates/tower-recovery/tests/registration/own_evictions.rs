@@ -101,10 +101,7 @@ async fn calls_that_are_told_again_and_again_have_it_asked_not_more_often_than_t
 #[tokio::test(start_paused = true)]
 async fn what_a_call_is_told_while_the_registry_is_asked_has_it_asked_once_more() {
     let mut serving = just_looked_up().await;
-    let asked = serving.registry().count(Asked::LookUp);
-    while serving.registry().count(Asked::LookUp) == asked {
-        sleep(Duration::from_millis(1)).await;
-    }
+    serving.registry().begins(Asked::LookUp).await;
     calls(&serving.monitor).oneshot(Call::read()).await.unwrap_err();
     serving.looked_up(1).await;
     let ended = Instant::now();
@@ -116,17 +113,44 @@ async fn what_a_call_is_told_while_the_registry_is_asked_has_it_asked_once_more(
 async fn what_a_call_is_told_while_a_look_up_runs_out_of_time_is_not_forgotten() {
     let mut serving = just_looked_up().await;
     serving.worker.next(Asked::LookUp, [Act::Hangs]);
-    let asked = serving.registry().count(Asked::LookUp);
-    while serving.registry().count(Asked::LookUp) == asked {
-        sleep(Duration::from_millis(1)).await;
-    }
+    serving.registry().begins(Asked::LookUp).await;
     serving.registry().evict(ID);
+    sleep(seconds(1)).await;
     serving.worker.hears();
     calls(&serving.monitor).oneshot(Call::read()).await.unwrap_err();
     serving.looked_up(1).await;
     let ended = Instant::now();
     assert!(serving.status().is_registered(), "busy, and so undecided");
     assert_eq!(asked_after(&mut serving, ended).await, FLOOR);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_call_is_told_while_the_registry_is_asked_a_second_time_is_not_forgotten() {
+    let mut serving = just_looked_up().await;
+    // Lost when it is due, and found after the spread.
+    serving.worker.next(Asked::LookUp, [Act::Pretends]);
+    serving.looked_up(1).await;
+    serving.registry().begins(Asked::LookUp).await;
+    calls(&serving.monitor).oneshot(Call::read()).await.unwrap_err();
+    serving.looked_up(1).await;
+    let ended = Instant::now();
+    assert!(serving.status().is_registered());
+    assert_eq!(asked_after(&mut serving, ended).await, FLOOR);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_call_is_told_outweighs_a_connection_that_ends_during_the_same_look_up() {
+    let mut serving = just_looked_up().await;
+    serving.registry().evict(ID);
+    serving.registry().begins(Asked::LookUp).await;
+    serving.monitor.disconnected();
+    calls(&serving.monitor).oneshot(Call::read()).await.unwrap_err();
+    serving.looked_up(1).await;
+    let ended = Instant::now();
+    // It ends once more, which is no news.
+    serving.monitor.disconnected();
+    assert_eq!(asked_after(&mut serving, ended).await, FLOOR);
+    assert!(serving.status().failing_since().is_some());
 }
 
 #[tokio::test(start_paused = true)]
@@ -205,13 +229,9 @@ async fn a_connection_that_ends_during_a_look_up_excuses_it_once() {
     let registry = serving.registry().clone();
     // It ends at every look-up.
     let ending = tokio::spawn(async move {
-        let mut seen = registry.count(Asked::LookUp);
         loop {
-            sleep(Duration::from_millis(1)).await;
-            let asked = registry.count(Asked::LookUp);
-            if asked > std::mem::replace(&mut seen, asked) {
-                monitor.disconnected();
-            }
+            registry.begins(Asked::LookUp).await;
+            monitor.disconnected();
         }
     });
     serving.registry().evict(ID);

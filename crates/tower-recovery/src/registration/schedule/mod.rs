@@ -193,6 +193,15 @@ impl Schedule {
     pub(super) fn looked_up(&mut self, sight: Sight, now: Instant, chance: f64) -> Meaning {
         self.look_up_ended = Some(now);
         let asked_again = std::mem::take(&mut self.asked_again);
+        let meaning = self.meaning(sight, now, chance);
+        // What was told meanwhile may be newer than the answer, and is more than no answer.
+        if asked_again && matches!(meaning, Meaning::Registered | Meaning::Undecided) {
+            self.look_up_now(now);
+        }
+        meaning
+    }
+
+    fn meaning(&mut self, sight: Sight, now: Instant, chance: f64) -> Meaning {
         let excused = self.excuse(sight);
         if matches!(sight, Sight::Ours | Sight::Missing | Sight::Another) {
             self.unanswered = 0;
@@ -206,9 +215,6 @@ impl Schedule {
                     self.asked = now;
                     self.due = clock::later(now, self.times.interval);
                     return Meaning::Confirmed;
-                }
-                if asked_again {
-                    self.bring_forward(clock::later(now, self.times.look_up_floor()));
                 }
                 Meaning::Registered
             }
@@ -278,7 +284,7 @@ impl Schedule {
                 let floor = self.look_up_ended.map(|ended| clock::later(ended, self.times.look_up_floor()));
                 self.bring_forward(floor.map_or(now, |floor| floor.max(now)));
             }
-            Stage::LookingUp => self.asked_again = true,
+            Stage::LookingUp | Stage::LookingAgain => self.asked_again = true,
             _ => {}
         }
     }

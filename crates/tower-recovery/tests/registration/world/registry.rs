@@ -61,6 +61,8 @@ pub(crate) enum Entry {
 pub(crate) struct Registry {
     state: Arc<Mutex<State>>,
     awake: Arc<watch::Sender<bool>>,
+    /// How many steps began.
+    steps: Arc<watch::Sender<u64>>,
 }
 
 #[derive(Debug)]
@@ -86,7 +88,7 @@ impl Registry {
             log: Vec::new(),
             faults: Vec::new(),
         };
-        Self { state: Arc::new(Mutex::new(state)), awake: Arc::new(watch::Sender::new(true)) }
+        Self { state: Arc::new(Mutex::new(state)), awake: Arc::new(watch::Sender::new(true)), steps: Arc::default() }
     }
 
     /// Forgets a process whose socket stays open. What it registers over that socket from now on is answered with success, and dropped.
@@ -140,12 +142,18 @@ impl Registry {
 
     /// When this was asked, by whomever.
     pub(crate) fn times(&self, asked: Asked) -> Vec<Instant> {
-        let was_asked = |happened: &Happened| matches!(happened.what, What::Began(what, _) if what == asked);
-        self.log().into_iter().filter(was_asked).map(|happened| happened.at).collect()
+        self.state().log.iter().filter(|happened| happened.is(asked)).map(|happened| happened.at).collect()
     }
 
     pub(crate) fn count(&self, asked: Asked) -> usize {
-        self.times(asked).len()
+        self.state().log.iter().filter(|happened| happened.is(asked)).count()
+    }
+
+    /// Waits until this is asked once more.
+    pub(crate) async fn begins(&self, asked: Asked) {
+        let number = self.count(asked);
+        let mut steps = self.steps.subscribe();
+        let _closed = steps.wait_for(|_| self.count(asked) > number).await;
     }
 
     /// What no process may do, and one did.
@@ -159,6 +167,7 @@ impl Registry {
 
     pub(super) fn began(&self, id: &'static str, asked: Asked, connection: Option<u64>) {
         self.state().happened(id, What::Began(asked, connection));
+        self.steps.send_modify(|steps| *steps += 1);
     }
 
     pub(super) fn look_up(&self, id: &'static str, connection: Option<u64>) -> Result<Presence, BoxError> {
@@ -227,6 +236,12 @@ impl Registry {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap()
+    }
+}
+
+impl Happened {
+    fn is(&self, asked: Asked) -> bool {
+        matches!(self.what, What::Began(what, _) if what == asked)
     }
 }
 
