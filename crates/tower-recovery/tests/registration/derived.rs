@@ -9,7 +9,7 @@ use tower_recovery::{HandleCache, Resolved};
 use tower_recovery_test::{Gate, ScriptedResolver, Step};
 
 use super::{
-    support::{Fault, Tracked, backend, cache, done, millis, poll_woken, resolved},
+    support::{Fault, Tracked, backend, cache, done, poll_woken, resolved},
     world::{Act, Asked, ID, INTERVAL, LATENCY, Registry, Serving, Worker, seconds},
 };
 

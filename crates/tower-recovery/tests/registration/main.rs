@@ -4,6 +4,7 @@
 
 mod contract;
 mod derived;
+mod disconnects;
 mod events;
 mod origin;
 mod outage;

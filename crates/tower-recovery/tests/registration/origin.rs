@@ -95,7 +95,7 @@ async fn failures_without_end_condemn_nothing() {
 
     serving.registry().answers(Answers::Truly);
     serving.healthy().await;
-    work.is_delivered().await;
+    work.delivered().await;
     serving.is_sound();
 }
 

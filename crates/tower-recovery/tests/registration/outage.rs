@@ -50,7 +50,7 @@ async fn an_outage_costs_at_most_a_rebuild_an_interval_and_is_over_at_the_first_
         assert!(good - ended <= interval);
         assert_eq!(serving.status().flaps, 1, "one episode");
         assert_eq!(serving.rebuilds().len(), rebuilds.len(), "what has healed is left alone");
-        work.is_delivered().await;
+        work.delivered().await;
         serving.is_sound();
     }
 }
@@ -116,7 +116,7 @@ async fn a_registry_that_is_paused_for_minutes_and_forgets_us_meanwhile_is_outli
         assert!(resumed.elapsed() <= INTERVAL + SPREAD + seconds(1), "{pause:?}: {:?}", resumed.elapsed());
         assert_eq!((serving.registry().entries(ID).len(), status.flaps), (1, 1), "{pause:?}");
         assert_apart(&serving.rebuilds(), INTERVAL);
-        work.is_delivered().await;
+        work.delivered().await;
         serving.is_sound();
     }
 }

@@ -44,7 +44,7 @@ async fn b98_three_processes_outlive_five_minutes_without_their_registry() {
     }
     assert!(back.elapsed() <= INTERVAL + SPREAD + seconds(1));
     for work in works {
-        work.is_delivered().await;
+        work.delivered().await;
     }
     fleet.iter().for_each(Serving::is_sound);
 }

@@ -63,7 +63,7 @@ async fn b97_a_registry_that_was_away_for_two_leases_finds_the_process_at_work()
     let after = cache.acquire().await.unwrap().handle;
     assert_eq!(after, serving.registry().open(ID));
     assert!(after.is_some() && after != before, "the handle is made anew too");
-    work.is_delivered().await;
+    work.delivered().await;
     serving.is_sound();
 }
 
@@ -142,7 +142,7 @@ async fn b101_a_connection_that_repairs_itself_in_a_second_costs_nothing_but_a_l
     assert!(work.is_under_way());
     let status = serving.status();
     assert_eq!((status.rebuilds, status.flaps, status.is_registered()), (0, 0, true));
-    work.is_delivered().await;
+    work.delivered().await;
     serving.is_sound();
 }
 
@@ -161,6 +161,6 @@ async fn b101_a_connection_that_does_not_come_back_is_replaced_under_the_same_id
     assert!(work.is_under_way());
     assert_eq!(serving.registry().entries(ID).len(), 1);
     assert!(serving.registry().log().iter().all(|happened| happened.id == ID));
-    work.is_delivered().await;
+    work.delivered().await;
     serving.is_sound();
 }

@@ -65,7 +65,7 @@ async fn b92_a_process_whose_only_slot_is_busy_keeps_its_registration() {
     let status = serving.looked_up(1).await;
     assert!(asked.elapsed() >= seconds(3), "the look-up stood behind the work, and ran out of time");
     assert!(status.is_registered());
-    work.is_delivered().await;
+    work.delivered().await;
     let status = serving.looked_up(10).await;
     assert!(status.is_registered());
     assert_eq!((status.rebuilds, status.flaps), (0, 0));
@@ -83,7 +83,7 @@ async fn b92_an_error_on_a_busy_connection_is_acted_upon() {
 
     let status = serving.until(|status| status.confirmed == 1).await;
     assert_eq!((status.rebuilds, status.flaps), (1, 1));
-    work.is_delivered().await;
+    work.delivered().await;
     serving.is_sound();
 }
 
@@ -100,7 +100,7 @@ async fn b92_a_silent_connection_that_gives_no_answer_is_acted_upon() {
     let status = serving.failing().await;
     assert_eq!((status.flaps, work.is_under_way()), (1, true));
     serving.until(|status| status.rebuilds == 1).await;
-    work.is_delivered().await;
+    work.delivered().await;
     serving.healthy().await;
     serving.is_sound();
 }
@@ -114,7 +114,7 @@ async fn b92_a_look_up_on_a_lane_of_its_own_takes_no_work_slot() {
     let status = serving.looked_up(5).await;
     assert!(status.is_registered());
     assert!(work.is_under_way(), "they were answered while the slot was taken");
-    work.is_delivered().await;
+    work.delivered().await;
 }
 
 // oeway/hypha-rpc@235ebcf (#158)

@@ -109,8 +109,7 @@ impl Serving {
     pub(crate) fn is_sound(&self) {
         assert!(!self.probing.is_finished(), "the probe has no end");
         assert_eq!(self.registry().faults(), Vec::<String>::new());
-        let starts = self.events.times(|event| matches!(event, RecoveryEvent::RegistrationRebuildStarted { .. }));
-        assert_eq!(starts.len() as u64, self.status().rebuilds);
+        assert_eq!(self.rebuilds().len() as u64, self.status().rebuilds);
     }
 
     /// When rebuilds began.
@@ -123,6 +122,20 @@ impl Drop for Serving {
     fn drop(&mut self) {
         self.probing.abort();
     }
+}
+
+/// Just after a look-up, so that the next one that is due is an interval away.
+pub(crate) async fn just_looked_up() -> Serving {
+    let mut serving = Serving::begin();
+    serving.looked_up(1).await;
+    serving
+}
+
+/// How long after this moment the registry is asked next.
+pub(crate) async fn asked_after(serving: &mut Serving, moment: Instant) -> Duration {
+    let asked = serving.registry().count(Asked::LookUp);
+    serving.looked_up(1).await;
+    serving.registry().times(Asked::LookUp)[asked] - moment
 }
 
 /// Whether each of these begins so long after the one before.

@@ -36,13 +36,12 @@ pub(crate) enum What {
     Opened(u64),
 }
 
-/// How look-ups are answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answers {
     Truly,
-    /// 500, whatever the registry holds; and nobody can connect or register.
+    /// 500 to every look-up; and nobody can connect or register.
     Down,
-    /// 404, whatever the registry holds.
+    /// 404 to every look-up, whatever the registry holds.
     Nobody,
 }
 
@@ -156,7 +155,6 @@ impl Registry {
         let _closed = steps.wait_for(|_| self.count(asked) > number).await;
     }
 
-    /// What no process may do, and one did.
     pub(crate) fn faults(&self) -> Vec<String> {
         self.state().faults.clone()
     }
@@ -184,9 +182,7 @@ impl Registry {
 
     pub(super) fn connect(&self, id: &'static str) -> Result<u64, BoxError> {
         let mut state = self.state();
-        if state.answers == Answers::Down {
-            return Err("503 Service Unavailable".into());
-        }
+        state.is_up()?;
         if let Some(open) = state.open.get(id) {
             let fault = format!("{id} connected while its connection {open} was open");
             state.faults.push(fault);
@@ -201,9 +197,7 @@ impl Registry {
 
     pub(super) fn register(&self, id: &'static str, connection: u64) -> Result<(), BoxError> {
         let mut state = self.state();
-        if state.answers == Answers::Down {
-            return Err("503 Service Unavailable".into());
-        }
+        state.is_up()?;
         if state.deaf.contains(&connection) {
             return Ok(());
         }
@@ -246,6 +240,10 @@ impl Happened {
 }
 
 impl State {
+    fn is_up(&self) -> Result<(), BoxError> {
+        if self.answers == Answers::Down { Err("503 Service Unavailable".into()) } else { Ok(()) }
+    }
+
     fn happened(&mut self, id: &'static str, what: What) {
         self.log.push(Happened { at: Instant::now(), id, what });
     }

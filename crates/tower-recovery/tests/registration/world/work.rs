@@ -48,7 +48,7 @@ impl LocalWork {
     }
 
     /// Its result is delivered, and its slot is free again.
-    pub(crate) async fn is_delivered(self) {
+    pub(crate) async fn delivered(self) {
         assert_eq!(self.working.await.unwrap(), self.seconds, "it was done to its end");
     }
 }
