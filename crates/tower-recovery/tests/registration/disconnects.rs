@@ -108,7 +108,9 @@ async fn what_is_noticed_during_a_rebuild_is_what_the_rebuild_does() {
     serving.registry().evict(ID);
     serving.worker.next(Asked::Connect, [Act::Fails("connection refused"); 3]);
     serving.until(|status| status.rebuilds == 1).await;
+    let began = Instant::now();
     while serving.status().confirmed == 0 {
+        assert!(began.elapsed() < INTERVAL);
         serving.monitor.disconnected();
         serving.monitor.own_eviction_seen();
         sleep(LATENCY).await;

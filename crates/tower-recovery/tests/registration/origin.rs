@@ -2,12 +2,13 @@
 
 use std::convert::Infallible;
 
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 use tower::service_fn;
 use tower_recovery::{HandleCache, RegistrationProbe, Resolved, registration::Registrar};
 
 use super::world::{
-    Act, Answers, Asked, Entry, ID, INTERVAL, LocalWork, Registry, Serving, What, Worker, assert_apart, seconds, slot,
+    Act, Answers, Asked, Entry, ID, INTERVAL, LONGEST, LocalWork, Registry, Serving, What, Worker, assert_apart,
+    seconds, slot,
 };
 
 #[tokio::test(start_paused = true)]
@@ -86,8 +87,8 @@ async fn failures_without_end_condemn_nothing() {
     let work = LocalWork::begin(&slot, 6_000);
     serving.registry().evict(ID);
     serving.registry().answers(Answers::Down);
-    while serving.status().rebuilds < 90 {
-        serving.looked_up(1).await;
+    for rebuild in 1..=90 {
+        serving.until(|status| status.rebuilds == rebuild).await;
         serving.is_sound();
     }
     assert!(work.is_under_way());
@@ -108,7 +109,7 @@ async fn the_probe_is_not_wired_into_anything_that_could_end_the_process() {
     let worker = Worker::new(&Registry::new(), ID);
     let probing = probes(RegistrationProbe::builder(worker.clone()).build().unwrap());
     worker.registry.answers(Answers::Down);
-    assert!(tokio::time::timeout(INTERVAL * 1_000, probing).await.is_err(), "it goes on for as long as it is polled");
+    assert!(timeout(INTERVAL * 1_000, probing).await.is_err(), "it goes on for as long as it is polled");
 }
 
 #[tokio::test(start_paused = true)]
@@ -204,7 +205,7 @@ async fn it_is_the_running_probe_that_asks() {
     assert_eq!(worker.registry.count(Asked::LookUp), 0, "a probe that nobody runs does nothing");
 
     let probing = tokio::spawn(probe.run());
-    monitor.wait_until(|status| status.confirmed == 1).await.unwrap();
+    timeout(LONGEST, monitor.wait_until(|status| status.confirmed == 1)).await.unwrap().unwrap();
     assert_eq!(worker.registry.count(Asked::LookUp), 3, "that it is lost, that it still is, and that it is back");
     probing.abort();
 }

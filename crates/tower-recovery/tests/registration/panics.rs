@@ -1,9 +1,9 @@
 //! A registrar that panics is a step that failed, or a look-up without an answer; and no end of the probe.
 
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tower_recovery::{RecoveryEvent, RegistrationProbe, registration::RebuildStep};
 
-use super::world::{Act, Asked, ID, INTERVAL, Registry, Serving, Worker};
+use super::world::{Act, Asked, ID, INTERVAL, LONGEST, Registry, Serving, Worker};
 
 const PANICS: [Act; 3] = [Act::PanicsInCall, Act::PanicsInPoll, Act::PanicsInDrop];
 
@@ -87,6 +87,6 @@ async fn an_observer_that_panics_ends_nothing() {
     let mut monitor = probe.monitor();
     let probing = tokio::spawn(probe.run());
     worker.registry.evict(ID);
-    monitor.wait_until(|status| status.confirmed == 1).await.unwrap();
+    timeout(LONGEST, monitor.wait_until(|status| status.confirmed == 1)).await.unwrap().unwrap();
     probing.abort();
 }

@@ -12,7 +12,7 @@ use std::{
 use tokio::{
     sync::Semaphore,
     task::JoinHandle,
-    time::{Duration, Instant},
+    time::{Duration, Instant, timeout},
 };
 use tower_recovery::{
     RecoveryEvent, RegistrationMonitor, RegistrationProbe,
@@ -29,6 +29,9 @@ pub(crate) const ID: &str = "workspace/worker-7";
 pub(crate) const INTERVAL: Duration = Duration::from_secs(60);
 /// The spread that follows from the interval.
 pub(crate) const SPREAD: Duration = Duration::from_secs(20);
+
+/// How long a test waits for anything, by a clock that costs nothing.
+pub(crate) const LONGEST: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 pub(crate) fn seconds(number: u64) -> Duration {
     Duration::from_secs(number)
@@ -88,7 +91,7 @@ impl Serving {
     }
 
     pub(crate) async fn until(&mut self, is_so: impl FnMut(&RegistrationStatus) -> bool) -> RegistrationStatus {
-        self.monitor.wait_until(is_so).await.unwrap()
+        timeout(LONGEST, self.monitor.wait_until(is_so)).await.expect("it never came to that").unwrap()
     }
 
     /// Until so many look-ups more have ended.

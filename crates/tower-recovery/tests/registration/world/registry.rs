@@ -5,9 +5,14 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 
-use tokio::{sync::watch, time::Instant};
+use tokio::{
+    sync::watch,
+    time::{Instant, timeout},
+};
 use tower::BoxError;
 use tower_recovery::registration::Presence;
+
+use super::LONGEST;
 
 /// What a process asks of a registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,8 +41,9 @@ pub(crate) enum What {
     Opened(u64),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Answers {
+    #[default]
     Truly,
     /// 500 to every look-up; and nobody can connect or register.
     Down,
@@ -64,7 +70,7 @@ pub(crate) struct Registry {
     steps: Arc<watch::Sender<u64>>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct State {
     answers: Answers,
     entries: BTreeMap<&'static str, Vec<Entry>>,
@@ -78,16 +84,8 @@ struct State {
 
 impl Registry {
     pub(crate) fn new() -> Self {
-        let state = State {
-            answers: Answers::Truly,
-            entries: BTreeMap::new(),
-            open: BTreeMap::new(),
-            deaf: BTreeSet::new(),
-            numbers: 0,
-            log: Vec::new(),
-            faults: Vec::new(),
-        };
-        Self { state: Arc::new(Mutex::new(state)), awake: Arc::new(watch::Sender::new(true)), steps: Arc::default() }
+        let awake = Arc::new(watch::Sender::new(true));
+        Self { state: Arc::default(), awake, steps: Arc::default() }
     }
 
     /// Forgets a process whose socket stays open. What it registers over that socket from now on is answered with success, and dropped.
@@ -152,7 +150,7 @@ impl Registry {
     pub(crate) async fn begins(&self, asked: Asked) {
         let number = self.count(asked);
         let mut steps = self.steps.subscribe();
-        let _closed = steps.wait_for(|_| self.count(asked) > number).await;
+        timeout(LONGEST, steps.wait_for(|_| self.count(asked) > number)).await.unwrap().unwrap();
     }
 
     pub(crate) fn faults(&self) -> Vec<String> {
