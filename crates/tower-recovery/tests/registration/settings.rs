@@ -71,8 +71,8 @@ async fn a_setting_at_its_bound_is_taken() {
 
 #[tokio::test(start_paused = true)]
 async fn the_times_that_are_not_set_follow_the_interval() {
-    // All of a day instead of a minute: a factor of 1,440.
-    for (interval, unit) in [(INTERVAL, 1), (INTERVAL * 1_440, 1_440)] {
+    // An hour instead of a minute.
+    for (interval, unit) in [(INTERVAL, 1), (INTERVAL * 60, 60)] {
         let mut serving = Serving::with(Worker::new(&Registry::new(), ID), |builder| builder.interval(interval));
         serving.healthy().await;
         serving.worker.next(Asked::LookUp, [Act::Hangs; 2]);
