@@ -42,7 +42,7 @@ enum Stage<Handle> {
     Parked(BoxFuture<'static, Answer<Handle>>),
     /// One waiter polls it, outside the lock.
     Polled,
-    /// It has ended, and the cache knows the answer.
+    /// It has ended and the cache knows the answer, or it was given up.
     Landed(Result<(), ResolveError>),
 }
 
@@ -79,6 +79,16 @@ impl<Handle: Send + 'static> Flight<Handle> {
         drop_caught(stage);
     }
 
+    /// Ends a flight under those who wait for it: they look for the next one.
+    pub(super) fn give_up(&self) {
+        let mut inner = lock(&self.inner);
+        let stage = std::mem::replace(&mut inner.stage, Stage::Landed(Ok(())));
+        let wakers = inner.take_wakers();
+        drop(inner);
+        drop_caught(stage);
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
     /// Waits for the end of the flight, and drives it where nobody else does.
     ///
     /// `settle` tells the cache of the answer before any waiter hears of it.
@@ -110,8 +120,7 @@ impl<Handle: Send + 'static> Flight<Handle> {
         let answer = match polled {
             Ok(Poll::Pending) => {
                 std::mem::forget(landing);
-                self.park(resolve);
-                return Poll::Pending;
+                return self.park(resolve);
             }
             Ok(Poll::Ready(answer)) => answer,
             Err(_panic) => Err(ResolveError::Panicked),
@@ -120,15 +129,22 @@ impl<Handle: Send + 'static> Flight<Handle> {
         Poll::Ready(landing.land(settle(answer)))
     }
 
-    /// Puts the resolver back for the next waiter to poll.
-    fn park(&self, resolve: BoxFuture<'static, Answer<Handle>>) {
+    /// Puts the resolver back for the next waiter to poll, if the flight was not given up meanwhile.
+    fn park(&self, resolve: BoxFuture<'static, Answer<Handle>>) -> Poll<Result<(), ResolveError>> {
         let mut inner = lock(&self.inner);
+        if let Stage::Landed(outcome) = &inner.stage {
+            let outcome = outcome.clone();
+            drop(inner);
+            drop_caught(resolve);
+            return Poll::Ready(outcome);
+        }
         inner.stage = Stage::Parked(resolve);
         // Waiters that were woken during the poll found it busy and went back to sleep: they are woken again, now that
         // one of them can go on. This waiter was woken with them, but it may be dropped before it is polled.
         let missed = if std::mem::take(&mut inner.woken_in_poll) { inner.take_wakers() } else { Vec::new() };
         drop(inner);
         missed.into_iter().for_each(Waker::wake);
+        Poll::Pending
     }
 }
 

@@ -170,9 +170,17 @@ impl<Handle: Clone + Send + 'static> Shared<Handle> {
     pub(super) fn invalidate(&self) {
         let mut core = lock(&self.core);
         let was_live = core.machine.invalidate();
-        core.flight = None;
+        let flight = core.flight.take();
+        // As where everybody leaves: a resolver that was asked counts.
+        if flight.as_ref().is_some_and(|flight| flight.was_asked()) {
+            core.ended = Some(Instant::now());
+        }
         self.publish(&core);
         drop(core);
+        // What it asks may hang, on what is gone.
+        if let Some(flight) = flight {
+            flight.give_up();
+        }
         drop(was_live);
     }
 

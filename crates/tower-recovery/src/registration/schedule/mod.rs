@@ -94,8 +94,8 @@ pub(super) struct Schedule {
     stage: Stage,
     /// When the registry is asked next, unless something happens before.
     due: Instant,
-    /// When the last regular look-up began; before the first one, when the probe did.
-    asked: Instant,
+    /// When it would be if no connection had ended.
+    unmoved: Instant,
     look_up_ended: Option<Instant>,
     rebuild_began: Option<Instant>,
     /// Look-ups in a row without an answer, and those of them on a busy connection.
@@ -136,20 +136,20 @@ impl Schedule {
     /// does not ask at one moment.
     pub(super) fn registered(times: Times, now: Instant, chance: f64) -> Self {
         let first = clock::part(times.interval, chance.clamp(0.0, 1.0));
-        Self::new(times, now, clock::later(now, first), false)
+        Self::new(times, clock::later(now, first), false)
     }
 
     /// Of a process that is not connected yet: it looks and begins at once.
     pub(super) fn starting(times: Times, now: Instant) -> Self {
-        Self::new(times, now, now, true)
+        Self::new(times, now, true)
     }
 
-    fn new(times: Times, now: Instant, due: Instant, starts: bool) -> Self {
+    fn new(times: Times, due: Instant, starts: bool) -> Self {
         Self {
             times,
             stage: Stage::Waiting,
             due,
-            asked: now,
+            unmoved: due,
             look_up_ended: None,
             rebuild_began: None,
             unanswered: 0,
@@ -171,8 +171,7 @@ impl Schedule {
                 return Order::WaitUntil(until);
             }
             Stage::Waiting => {
-                self.asked = now;
-                self.due = clock::later(now, self.times.interval);
+                self.due_an_interval_after(now);
                 self.stage = Stage::LookingUp;
             }
             Stage::Spreading { .. } => self.stage = Stage::LookingAgain,
@@ -193,6 +192,15 @@ impl Schedule {
     pub(super) fn looked_up(&mut self, sight: Sight, now: Instant, chance: f64) -> Meaning {
         self.look_up_ended = Some(now);
         let asked_again = std::mem::take(&mut self.asked_again);
+        let meaning = self.meaning(sight, now, chance);
+        // What was told meanwhile may be newer than the answer, and is more than no answer.
+        if asked_again && matches!(meaning, Meaning::Registered | Meaning::Undecided) {
+            self.look_up_now(now);
+        }
+        meaning
+    }
+
+    fn meaning(&mut self, sight: Sight, now: Instant, chance: f64) -> Meaning {
         let excused = self.excuse(sight);
         if matches!(sight, Sight::Ours | Sight::Missing | Sight::Another) {
             self.unanswered = 0;
@@ -203,12 +211,8 @@ impl Schedule {
                 self.busy = 0;
                 self.starts = false;
                 if stage == Stage::Confirming {
-                    self.asked = now;
-                    self.due = clock::later(now, self.times.interval);
+                    self.due_an_interval_after(now);
                     return Meaning::Confirmed;
-                }
-                if asked_again {
-                    self.bring_forward(clock::later(now, self.times.look_up_floor()));
                 }
                 Meaning::Registered
             }
@@ -262,7 +266,7 @@ impl Schedule {
             // What a call was told is proof, and a connection that ends after it is no news.
             Stage::Waiting | Stage::LookingUp if self.asked_for || self.asked_again => {}
             Stage::Waiting => {
-                let latest = clock::later(clock::later(self.asked, self.times.interval), self.times.disconnect_grace);
+                let latest = clock::later(self.unmoved, self.times.disconnect_grace);
                 self.due = clock::later(now, self.times.disconnect_grace).min(latest);
             }
             Stage::LookingUp if self.disconnect == Disconnect::None => self.disconnect = Disconnect::DuringLookUp,
@@ -278,13 +282,19 @@ impl Schedule {
                 let floor = self.look_up_ended.map(|ended| clock::later(ended, self.times.look_up_floor()));
                 self.bring_forward(floor.map_or(now, |floor| floor.max(now)));
             }
-            Stage::LookingUp => self.asked_again = true,
+            Stage::LookingUp | Stage::LookingAgain => self.asked_again = true,
             _ => {}
         }
     }
 
+    fn due_an_interval_after(&mut self, now: Instant) {
+        self.due = clock::later(now, self.times.interval);
+        self.unmoved = self.due;
+    }
+
     fn bring_forward(&mut self, to: Instant) {
         self.due = self.due.min(to);
+        self.unmoved = self.unmoved.min(to);
     }
 
     /// Whether what is seen may be the connection's end and no more.
