@@ -13,6 +13,9 @@
 //!     └──────────────────────────────── Confirming ◀──────────────────────────────────┘ registered
 //! ```
 
+#[cfg(test)]
+mod tests;
+
 use tokio::time::{Duration, Instant};
 
 use crate::{LinearBackoff, clock};
@@ -89,6 +92,7 @@ pub(super) enum Meaning {
 }
 
 #[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
 pub(super) struct Schedule {
     times: Times,
     stage: Stage,
