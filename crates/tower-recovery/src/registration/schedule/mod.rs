@@ -109,7 +109,10 @@ pub(super) struct Schedule {
     asked_for: bool,
     /// A call asked for a look-up while one was under way, which may have been answered before.
     asked_again: bool,
-    disconnect: Disconnect,
+    /// The connection ended during the look-up under way.
+    disconnected: bool,
+    /// The last look-up was excused by the connection's end: that is had once in a row, or a connection that ends at every look-up would never be rebuilt.
+    excused: bool,
     /// Nothing was registered yet that a whole fleet could have lost at one moment.
     starts: bool,
 }
@@ -125,14 +128,6 @@ enum Stage {
     Registering { attempt: u32 },
     Pausing { until: Instant, attempt: u32 },
     Confirming,
-}
-
-/// Whether the connection's end excuses what a look-up shows: once in a row, or a connection that ends at every look-up would never be rebuilt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Disconnect {
-    None,
-    DuringLookUp,
-    Excused,
 }
 
 impl Schedule {
@@ -160,7 +155,8 @@ impl Schedule {
             busy: 0,
             asked_for: false,
             asked_again: false,
-            disconnect: Disconnect::None,
+            disconnected: false,
+            excused: false,
             starts,
         }
     }
@@ -197,40 +193,19 @@ impl Schedule {
     pub(super) fn looked_up(&mut self, sight: Sight, now: Instant, chance: f64) -> Meaning {
         self.look_up_ended = Some(now);
         let asked_again = std::mem::take(&mut self.asked_again);
-        let excused = self.excuse(sight);
-        if matches!(sight, Sight::Ours | Sight::Missing | Sight::Another) {
-            self.unanswered = 0;
-        }
-        let stage = std::mem::replace(&mut self.stage, Stage::Waiting);
-        match sight {
-            Sight::Ours => {
-                self.busy = 0;
-                self.starts = false;
-                if stage == Stage::Confirming {
-                    self.asked = now;
-                    self.due = clock::later(now, self.times.interval);
-                    return Meaning::Confirmed;
-                }
-                if asked_again {
-                    self.bring_forward(clock::later(now, self.times.look_up_floor()));
-                }
-                Meaning::Registered
+        let disconnected = std::mem::take(&mut self.disconnected);
+        let meaning = self.judge(sight, disconnected && !asked_again, now, chance);
+        // What it showed may be from before that was noticed.
+        if matches!(meaning, Meaning::Registered | Meaning::Undecided) {
+            if asked_again {
+                self.asked_for = true;
+                self.bring_forward(clock::later(now, self.times.look_up_floor()));
             }
-            Sight::Another => Meaning::Superseded,
-            _ if stage == Stage::Confirming => Meaning::Unconfirmed,
-            _ if excused => {
+            if disconnected {
                 self.bring_forward(clock::later(now, self.times.disconnect_grace));
-                Meaning::Undecided
-            }
-            Sight::Busy if self.is_still_busy() => Meaning::Undecided,
-            Sight::Busy | Sight::Unanswered if stage == Stage::LookingUp && !self.is_unanswered_for_too_long() => {
-                Meaning::Undecided
-            }
-            Sight::Missing | Sight::Busy | Sight::Unanswered => {
-                self.fail(stage, now, chance);
-                Meaning::Failing
             }
         }
+        meaning
     }
 
     /// The old connection is closed, or was dropped because that took too long.
@@ -269,7 +244,7 @@ impl Schedule {
                 let latest = clock::later(clock::later(self.asked, self.times.interval), self.times.disconnect_grace);
                 self.due = clock::later(now, self.times.disconnect_grace).min(latest);
             }
-            Stage::LookingUp if self.disconnect == Disconnect::None => self.disconnect = Disconnect::DuringLookUp,
+            Stage::LookingUp => self.disconnected = true,
             _ => {}
         }
     }
@@ -291,12 +266,37 @@ impl Schedule {
         self.due = self.due.min(to);
     }
 
-    /// Whether what is seen may be the connection's end and no more.
-    fn excuse(&mut self, sight: Sight) -> bool {
-        let excused = self.disconnect == Disconnect::DuringLookUp && !matches!(sight, Sight::Ours | Sight::Another);
-        self.disconnect = if excused { Disconnect::Excused } else { Disconnect::None };
+    fn judge(&mut self, sight: Sight, disconnected: bool, now: Instant, chance: f64) -> Meaning {
         self.asked_for = false;
-        excused
+        let excused = disconnected && !self.excused && !matches!(sight, Sight::Ours | Sight::Another);
+        self.excused = excused;
+        if matches!(sight, Sight::Ours | Sight::Missing | Sight::Another) {
+            self.unanswered = 0;
+        }
+        let stage = std::mem::replace(&mut self.stage, Stage::Waiting);
+        match sight {
+            Sight::Ours => {
+                self.busy = 0;
+                self.starts = false;
+                if stage == Stage::Confirming {
+                    self.asked = now;
+                    self.due = clock::later(now, self.times.interval);
+                    return Meaning::Confirmed;
+                }
+                Meaning::Registered
+            }
+            Sight::Another => Meaning::Superseded,
+            _ if stage == Stage::Confirming => Meaning::Unconfirmed,
+            _ if excused => Meaning::Undecided,
+            Sight::Busy if self.is_still_busy() => Meaning::Undecided,
+            Sight::Busy | Sight::Unanswered if stage == Stage::LookingUp && !self.is_unanswered_for_too_long() => {
+                Meaning::Undecided
+            }
+            Sight::Missing | Sight::Busy | Sight::Unanswered => {
+                self.fail(stage, now, chance);
+                Meaning::Failing
+            }
+        }
     }
 
     fn is_still_busy(&mut self) -> bool {

@@ -2,6 +2,7 @@
 
 mod looking;
 mod rebuilding;
+mod signals;
 
 use super::{
     Meaning::{Confirmed, Failing, Registered, Superseded, Unconfirmed, Undecided},
