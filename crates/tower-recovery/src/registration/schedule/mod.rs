@@ -39,6 +39,13 @@ impl Times {
     pub(super) fn look_up_floor(&self) -> Duration {
         self.interval / 12
     }
+
+    /// How long after the beginning of a rebuild the next look-up may begin, so that it and the second one end in time for the next rebuild. Were the look-up
+    /// due any sooner, each rebuild that follows look-ups without an answer would have less time for its tries than the one before, and soon none.
+    fn look_up_after_rebuild(&self) -> Duration {
+        let looking = self.look_up_timeout.saturating_mul(2).saturating_add(self.rebuild_spread);
+        self.interval.saturating_sub(looking)
+    }
 }
 
 /// What a look-up showed.
@@ -321,6 +328,7 @@ impl Schedule {
             Stage::Spreading { until }
         } else {
             self.rebuild_began = Some(now);
+            self.due = self.due.max(clock::later(now, self.times.look_up_after_rebuild()));
             self.starts = false;
             Stage::Closing { attempt: 1 }
         };

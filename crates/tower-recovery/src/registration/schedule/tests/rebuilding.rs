@@ -150,3 +150,35 @@ fn only_what_never_was_registered_is_rebuilt_without_a_spread() {
     assert_eq!(run.sees_by_chance(Missing, secs(60), 0.5), Failing);
     run.first_orders(secs(70), LookUp);
 }
+
+#[test]
+fn however_long_nobody_answers_each_rebuild_has_time_to_try_again() {
+    let mut run = Run::registered(TIMES);
+    let mut time = Duration::ZERO;
+    for rebuild in 1..=10 {
+        let mut looked = 0;
+        // Each look-up takes all of its time.
+        let began = loop {
+            match run.schedule.next(run.at(time)) {
+                WaitUntil(until) => time = until - run.start,
+                LookUp => {
+                    looked += 1;
+                    time += secs(10);
+                    assert_eq!(run.sees_by_chance(Unanswered, time, 1.0), Failing);
+                }
+                order => {
+                    assert_eq!(order, Close { attempt: 1 });
+                    break time;
+                }
+            }
+        };
+        assert_eq!(looked, 2, "before rebuild {rebuild}");
+        run.schedule.closed();
+        run.orders(time, Connect);
+        run.ends(Failed, time);
+        run.first_orders(began + secs(1), Close { attempt: 2 });
+        time = began + secs(1);
+        run.schedule.closed();
+        run.ends(FailedForGood, time);
+    }
+}
