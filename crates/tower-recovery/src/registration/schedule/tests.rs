@@ -1,5 +1,6 @@
 //! The schedule by hand: `now` and chance are what a test says.
 
+mod every_order;
 mod looking;
 mod rebuilding;
 mod signals;
