@@ -1,5 +1,8 @@
 //! What is known of a registration: pure, and fed by what look-ups mean.
 
+#[cfg(test)]
+mod tests;
+
 use tokio::time::Instant;
 
 use super::schedule::Meaning;

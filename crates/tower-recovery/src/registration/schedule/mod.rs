@@ -13,6 +13,9 @@
 //!     └──────────────────────────────── Confirming ◀──────────────────────────────────┘ registered
 //! ```
 
+#[cfg(test)]
+mod tests;
+
 use tokio::time::{Duration, Instant};
 
 use crate::{LinearBackoff, clock};
@@ -35,6 +38,13 @@ impl Times {
     /// The least time between the end of a look-up and one that a call asks for: a twelfth of the interval.
     pub(super) fn look_up_floor(&self) -> Duration {
         self.interval / 12
+    }
+
+    /// How long after the beginning of a rebuild the next look-up may begin, so that it and the second one end in time for the next rebuild. Were the look-up
+    /// due any sooner, each rebuild that follows look-ups without an answer would have less time for its tries than the one before, and soon none.
+    fn look_up_after_rebuild(&self) -> Duration {
+        let looking = self.look_up_timeout.saturating_mul(2).saturating_add(self.rebuild_spread);
+        self.interval.saturating_sub(looking)
     }
 }
 
@@ -89,6 +99,7 @@ pub(super) enum Meaning {
 }
 
 #[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
 pub(super) struct Schedule {
     times: Times,
     stage: Stage,
@@ -105,7 +116,10 @@ pub(super) struct Schedule {
     asked_for: bool,
     /// A call asked for a look-up while one was under way, which may have been answered before.
     asked_again: bool,
-    disconnect: Disconnect,
+    /// The connection ended during the look-up under way.
+    disconnected: bool,
+    /// The last look-up was excused by the connection's end: that is had once in a row, or a connection that ends at every look-up would never be rebuilt.
+    excused: bool,
     /// Nothing was registered yet that a whole fleet could have lost at one moment.
     starts: bool,
 }
@@ -121,14 +135,6 @@ enum Stage {
     Registering { attempt: u32 },
     Pausing { until: Instant, attempt: u32 },
     Confirming,
-}
-
-/// Whether the connection's end excuses what a look-up shows: once in a row, or a connection that ends at every look-up would never be rebuilt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Disconnect {
-    None,
-    DuringLookUp,
-    Excused,
 }
 
 impl Schedule {
@@ -156,7 +162,8 @@ impl Schedule {
             busy: 0,
             asked_for: false,
             asked_again: false,
-            disconnect: Disconnect::None,
+            disconnected: false,
+            excused: false,
             starts,
         }
     }
@@ -192,45 +199,19 @@ impl Schedule {
     pub(super) fn looked_up(&mut self, sight: Sight, now: Instant, chance: f64) -> Meaning {
         self.look_up_ended = Some(now);
         let asked_again = std::mem::take(&mut self.asked_again);
-        let meaning = self.meaning(sight, now, chance);
-        // What was told meanwhile may be newer than the answer, and is more than no answer.
-        if asked_again && matches!(meaning, Meaning::Registered | Meaning::Undecided) {
-            self.look_up_now(now);
+        let disconnected = std::mem::take(&mut self.disconnected);
+        let meaning = self.judge(sight, disconnected && !asked_again, now, chance);
+        // What it showed may be from before that was noticed.
+        if matches!(meaning, Meaning::Registered | Meaning::Undecided) {
+            if asked_again {
+                self.asked_for = true;
+                self.bring_forward(clock::later(now, self.times.look_up_floor()));
+            }
+            if disconnected {
+                self.bring_forward(clock::later(now, self.times.disconnect_grace));
+            }
         }
         meaning
-    }
-
-    fn meaning(&mut self, sight: Sight, now: Instant, chance: f64) -> Meaning {
-        let excused = self.excuse(sight);
-        if matches!(sight, Sight::Ours | Sight::Missing | Sight::Another) {
-            self.unanswered = 0;
-        }
-        let stage = std::mem::replace(&mut self.stage, Stage::Waiting);
-        match sight {
-            Sight::Ours => {
-                self.busy = 0;
-                self.starts = false;
-                if stage == Stage::Confirming {
-                    self.due_an_interval_after(now);
-                    return Meaning::Confirmed;
-                }
-                Meaning::Registered
-            }
-            Sight::Another => Meaning::Superseded,
-            _ if stage == Stage::Confirming => Meaning::Unconfirmed,
-            _ if excused => {
-                self.bring_forward(clock::later(now, self.times.disconnect_grace));
-                Meaning::Undecided
-            }
-            Sight::Busy if self.is_still_busy() => Meaning::Undecided,
-            Sight::Busy | Sight::Unanswered if stage == Stage::LookingUp && !self.is_unanswered_for_too_long() => {
-                Meaning::Undecided
-            }
-            Sight::Missing | Sight::Busy | Sight::Unanswered => {
-                self.fail(stage, now, chance);
-                Meaning::Failing
-            }
-        }
     }
 
     /// The old connection is closed, or was dropped because that took too long.
@@ -269,7 +250,7 @@ impl Schedule {
                 let latest = clock::later(self.unmoved, self.times.disconnect_grace);
                 self.due = clock::later(now, self.times.disconnect_grace).min(latest);
             }
-            Stage::LookingUp if self.disconnect == Disconnect::None => self.disconnect = Disconnect::DuringLookUp,
+            Stage::LookingUp => self.disconnected = true,
             _ => {}
         }
     }
@@ -297,12 +278,36 @@ impl Schedule {
         self.unmoved = self.unmoved.min(to);
     }
 
-    /// Whether what is seen may be the connection's end and no more.
-    fn excuse(&mut self, sight: Sight) -> bool {
-        let excused = self.disconnect == Disconnect::DuringLookUp && !matches!(sight, Sight::Ours | Sight::Another);
-        self.disconnect = if excused { Disconnect::Excused } else { Disconnect::None };
+    fn judge(&mut self, sight: Sight, disconnected: bool, now: Instant, chance: f64) -> Meaning {
         self.asked_for = false;
-        excused
+        let excused = disconnected && !self.excused && !matches!(sight, Sight::Ours | Sight::Another);
+        self.excused = excused;
+        if matches!(sight, Sight::Ours | Sight::Missing | Sight::Another) {
+            self.unanswered = 0;
+        }
+        let stage = std::mem::replace(&mut self.stage, Stage::Waiting);
+        match sight {
+            Sight::Ours => {
+                self.busy = 0;
+                self.starts = false;
+                if stage == Stage::Confirming {
+                    self.due_an_interval_after(now);
+                    return Meaning::Confirmed;
+                }
+                Meaning::Registered
+            }
+            Sight::Another => Meaning::Superseded,
+            _ if stage == Stage::Confirming => Meaning::Unconfirmed,
+            _ if excused => Meaning::Undecided,
+            Sight::Busy if self.is_still_busy() => Meaning::Undecided,
+            Sight::Busy | Sight::Unanswered if stage == Stage::LookingUp && !self.is_unanswered_for_too_long() => {
+                Meaning::Undecided
+            }
+            Sight::Missing | Sight::Busy | Sight::Unanswered => {
+                self.fail(stage, now, chance);
+                Meaning::Failing
+            }
+        }
     }
 
     fn is_still_busy(&mut self) -> bool {
@@ -327,6 +332,8 @@ impl Schedule {
             Stage::Spreading { until }
         } else {
             self.rebuild_began = Some(now);
+            self.due = self.due.max(clock::later(now, self.times.look_up_after_rebuild()));
+            self.unmoved = self.unmoved.max(self.due);
             self.starts = false;
             Stage::Closing { attempt: 1 }
         };
