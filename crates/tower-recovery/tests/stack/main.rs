@@ -6,18 +6,17 @@ mod reports;
 #[path = "../support/mod.rs"]
 mod support;
 
-use std::{panic::AssertUnwindSafe, time::Duration};
+use std::time::Duration;
 
-use futures_util::FutureExt;
 use tokio::time::{Instant, advance};
 use tokio_test::{assert_pending, assert_ready_err, assert_ready_ok, task};
 use tower::{
-    BoxError, Service, ServiceBuilder, ServiceExt, limit::ConcurrencyLimitLayer, retry::RetryLayer, service_fn,
+    BoxError, Service, ServiceBuilder, ServiceExt, limit::ConcurrencyLimitLayer, retry::RetryLayer,
     util::BoxCloneSyncService,
 };
 use tower_recovery::{
     AttemptTimedOut, AttemptTimeoutLayer, CallTiming, ClassifyLayer, Delivery, Dispatch, Failure, HandleCache,
-    ReadOnlyRetryLayer, ReresolveLayer, ResolveError,
+    ReadOnlyRetryLayer, ReresolveLayer,
 };
 use tower_recovery_test::{Gate, ReadyStep, Registry, ScriptedReadiness, ScriptedResolver, ScriptedService, Step};
 
