@@ -50,6 +50,21 @@ async fn b47_callers_of_a_resolver_that_only_fails_end_and_leave_nothing_behind(
     assert_eq!(Handle::current().metrics().num_alive_tasks(), 0);
 }
 
+#[tokio::test(start_paused = true)]
+async fn b47_callers_of_a_resolver_that_hangs_end_at_their_deadline_as_never_sent() {
+    let resolver = ScriptedResolver::<ScriptedService<Call, Reply>>::new([Step::hang()]);
+    let deadline = Duration::from_secs(2);
+    let stack = recovering(HandleCache::new(resolver.clone(), "service"), within(deadline));
+    let started = Instant::now();
+    let calls = (0..3).map(|_| tokio::spawn(stack.clone().oneshot(Call::write()))).collect::<Vec<_>>();
+    for call in calls {
+        let failure = call.await.unwrap().unwrap_err();
+        assert_eq!((failure.delivery(), started.elapsed()), (Some(Delivery::NeverSent), deadline));
+    }
+    assert_eq!((resolver.resolves(), resolver.in_flight()), (1, 0));
+    assert_eq!(Handle::current().metrics().num_alive_tasks(), 0);
+}
+
 /// Whoever says it: the transport before the request, or the registry in the place of a handle. It says it again at every attempt.
 #[tokio::test(start_paused = true)]
 async fn b47_a_typed_peer_not_connected_ends_a_call_at_once() {
