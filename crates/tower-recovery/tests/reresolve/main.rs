@@ -5,6 +5,8 @@
 mod concurrent;
 mod contract;
 mod evidence;
+mod reports_of_evictions;
+mod reports_of_giving_up;
 mod reports_of_handles;
 mod reports_of_resolves;
 #[path = "../support/mod.rs"]

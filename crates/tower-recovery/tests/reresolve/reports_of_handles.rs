@@ -1,16 +1,18 @@
 //! Failures that others reported in public, each by its number: handles that moved, died or were evicted.
 
-use std::time::Duration;
+use std::{error::Error, time::Duration};
 
 use tokio::time::advance;
-use tokio_test::{assert_pending, assert_ready_err, assert_ready_ok, task};
-use tower::{Service, ServiceExt, service_fn};
-use tower_recovery::{Delivery, HandleCache, Resolved};
+use tokio_test::{assert_pending, assert_ready_ok, task};
+use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
+use tower_recovery::{
+    Classify, ClassifyLayer, Dispatch, HandleCache, ReadOnlyRetryLayer, ReresolveLayer, Resolved, Verdict,
+};
 use tower_recovery_test::{Gate, ScriptedResolver, Step};
 
 use super::support::{
-    Call, Fault, Reply, Tracked, attempts, backend, cache, done, fails, millis, poll_woken, recovering, reresolving,
-    resolved, resolver,
+    Call, Fault, Protocol, Reply, attempts, backend, cache, done, fails, millis, poll_woken, recovering, resolved,
+    resolver, rules,
 };
 
 #[tokio::test(start_paused = true)]
@@ -35,76 +37,38 @@ async fn b26_a_demoted_primary_that_refuses_writes_is_replaced() {
     assert_eq!((old.calls(), new.calls(), resolver.resolves()), (2, 1, 2));
 }
 
-#[tokio::test(start_paused = true)]
-async fn b26_without_the_rule_the_refusal_is_an_answer() {
-    let old = backend([fails(Fault::NoSuchFile)]);
-    let resolver = resolver([("a", old.clone()), ("b", backend([done("b")]))]);
-    let failure = recovering(cache(&resolver), attempts(3)).oneshot(Call::write()).await.unwrap_err();
-    assert_eq!((failure.delivery(), failure.attempts()), (Some(Delivery::Answered), 1));
-    assert_eq!((old.calls(), resolver.resolves()), (1, 1));
+/// The protocol with another word on what a demoted primary says.
+#[derive(Clone)]
+struct Unruled(Verdict);
+
+impl Classify<Reply> for Unruled {
+    fn response(&self, reply: &Reply) -> Option<Verdict> {
+        Protocol.response(reply)
+    }
+
+    fn error(&self, error: &(dyn Error + 'static)) -> Verdict {
+        let is_demoted = error.downcast_ref() == Some(&Fault::ReadOnly);
+        if is_demoted { self.0 } else { Classify::<Reply>::error(&Protocol, error) }
+    }
 }
 
 #[tokio::test(start_paused = true)]
-async fn b27_an_application_error_evicts_nothing_and_eight_transport_failures_evict_once() {
-    let gate = Gate::new();
-    let old = Tracked::new(backend([fails(Fault::NoSuchFile), fails(Fault::Lost).behind(&gate)]));
-    let new = Tracked::new(backend([done("b")]));
-    let copies = [old.copies(), new.copies()];
-    // The registry makes each handle once and keeps no copy of it.
-    let mut handles = vec![("b", new), ("a", old)].into_iter();
-    let next = move || handles.next_back().map(|(identity, handle)| Resolved::new(identity, handle)).unwrap();
-    let resolver = ScriptedResolver::new([Step::answer_with(next)]);
-    let cache = cache(&resolver);
-    let mut stack = reresolving(cache.clone());
-
-    let failure = stack.ready().await.unwrap().call(Call::write()).await.unwrap_err();
-    assert_eq!(failure.delivery(), Some(Delivery::Answered));
-    assert_eq!((resolver.resolves(), cache.generation().unwrap().get()), (1, 1));
-
-    let mut calls: Vec<_> = (0..8).map(|_| task::spawn(stack.clone().oneshot(Call::write()))).collect();
-    for call in &mut calls {
-        assert_pending!(call.poll());
+async fn b26_without_the_rule_the_refusal_goes_out_and_the_primary_stays() {
+    for unruled in [Verdict::answered(), Verdict::unrecognised()] {
+        let old = backend([fails(Fault::ReadOnly), fails(Fault::ReadOnly), done("a")]);
+        let resolver = resolver([("a", old.clone()), ("b", backend([done("b")]))]);
+        let stack = ServiceBuilder::new()
+            .layer(ReadOnlyRetryLayer::new(rules()).timing(attempts(3)))
+            .layer(ReresolveLayer::new(cache(&resolver)))
+            .layer(ClassifyLayer::new(Unruled(unruled)))
+            .service(Dispatch);
+        for calls in 1..=2 {
+            let failure = stack.clone().oneshot(Call::write()).await.unwrap_err();
+            assert_eq!((failure.verdict(), failure.attempts(), failure.find()), (unruled, 1, Some(&Fault::ReadOnly)));
+            assert_eq!((old.calls(), resolver.resolves()), (calls, 1));
+        }
+        assert_eq!(stack.oneshot(Call::read()).await.unwrap(), Reply::Done("a"));
     }
-    gate.open();
-    for call in &mut calls {
-        assert_ready_err!(poll_woken(call));
-    }
-    let mut last = calls.pop();
-    drop(calls);
-    for _ in 0..8 {
-        assert_eq!(stack.ready().await.unwrap().call(Call::write()).await.unwrap(), Reply::Done("b"));
-    }
-    assert_eq!((resolver.resolves(), cache.generation().unwrap().get()), (2, 2));
-    assert!(copies[0].strong_count() > 0, "the future of the last call has not been dropped yet");
-    last.take();
-    assert_eq!(copies[0].strong_count(), 0, "the old handle goes with its last call");
-    assert!(copies[1].strong_count() > 0);
-}
-
-#[tokio::test(start_paused = true)]
-async fn b28_the_late_clean_up_of_an_old_handle_leaves_the_new_one_alone() {
-    let gate = Gate::new();
-    let late = || fails(Fault::Lost).behind(&gate);
-    let old = backend([late(), late(), late(), fails(Fault::Lost)]);
-    let new = backend([done("b")]);
-    let resolver = resolver([("a", old), ("b", new.clone())]);
-    let cache = cache(&resolver);
-    let stack = reresolving(cache.clone());
-    let mut clients: Vec<_> = (0..3).map(|_| task::spawn(stack.clone().oneshot(Call::write()))).collect();
-    for client in &mut clients {
-        assert_pending!(client.poll());
-    }
-    stack.clone().oneshot(Call::write()).await.unwrap_err();
-    stack.clone().oneshot(Call::write()).await.unwrap();
-    assert_eq!(cache.generation().unwrap().get(), 2);
-
-    gate.open();
-    for client in &mut clients {
-        assert_ready_err!(poll_woken(client));
-        assert_eq!(cache.generation().unwrap().get(), 2);
-    }
-    assert_eq!(stack.oneshot(Call::write()).await.unwrap(), Reply::Done("b"));
-    assert_eq!((resolver.resolves(), new.calls()), (2, 2));
 }
 
 #[tokio::test(start_paused = true)]
@@ -141,50 +105,26 @@ async fn b42_a_healthy_handle_is_kept_whatever_the_registry_says_now() {
     assert_eq!((resolver.resolves(), old.calls()), (1, 100));
 }
 
+/// Who wants the change without a failure asks for it: the next call goes to the new instance, and a slow one ends on the old.
 #[tokio::test(start_paused = true)]
-async fn b43_clones_see_a_new_handle_without_failing_first() {
-    let old = backend([done("a"), done("a"), fails(Fault::ConnectionRefused)]);
+async fn b42_a_refresh_moves_the_next_call_and_ends_none() {
+    let old = backend([done("a"), done("slow").delayed(millis(2000))]);
     let new = backend([done("b")]);
-    let resolver = resolver([("a", old.clone()), ("b", new.clone())]);
-    let mut one = recovering(cache(&resolver), attempts(3));
-    one.ready().await.unwrap().call(Call::write()).await.unwrap();
-    let mut other = one.clone();
-    other.ready().await.unwrap().call(Call::write()).await.unwrap();
-
-    let first = tokio::spawn(async move { one.ready().await?.call(Call::write()).await });
-    assert_eq!(first.await.unwrap().unwrap(), Reply::Done("b"));
-    let second = tokio::spawn(async move { other.ready().await?.call(Call::write()).await });
-    assert_eq!(second.await.unwrap().unwrap(), Reply::Done("b"));
-    assert_eq!((resolver.resolves(), old.calls(), new.calls()), (2, 3, 2));
-}
-
-#[tokio::test(start_paused = true)]
-async fn b44_a_slow_call_ends_on_the_handle_that_another_call_evicted() {
-    let scripted = backend([done("slow").delayed(millis(2000)), fails(Fault::Lost).delayed(millis(500))]);
-    let old = Tracked::new(scripted.clone());
-    let copies = old.copies();
-    let mut once = vec![old];
-    let resolver = ScriptedResolver::new([
-        Step::answer_with(move || Resolved::new("a", once.pop().unwrap())),
-        resolved("b", &Tracked::new(backend([done("b")]))),
-    ]);
+    let resolver = resolver([("a", old.clone()), ("a", backend([])), ("b", new.clone())]);
     let cache = cache(&resolver);
-    let stack = reresolving(cache.clone());
-    let mut slow = task::spawn(stack.clone().oneshot(Call::write().with_key(1)));
-    let mut failing = task::spawn(stack.clone().oneshot(Call::write().with_key(2)));
+    let mut stack = recovering(cache.clone(), attempts(3));
+    assert_eq!(stack.ready().await.unwrap().call(Call::write()).await.unwrap(), Reply::Done("a"));
+    let mut slow = task::spawn(stack.clone().oneshot(Call::write()));
     assert_pending!(slow.poll());
-    assert_pending!(failing.poll());
-    advance(millis(500)).await;
-    assert_ready_err!(poll_woken(&mut failing));
-    drop(failing);
-    assert_eq!(stack.oneshot(Call::write()).await.unwrap(), Reply::Done("b"));
-    assert!(copies.strong_count() > 0, "the slow call uses it still");
 
-    advance(millis(1500)).await;
+    cache.refresh().await.unwrap();
+    assert_eq!(cache.generation().unwrap().get(), 1, "the registry named the same instance");
+    cache.refresh().await.unwrap();
+    assert_eq!(stack.ready().await.unwrap().call(Call::write()).await.unwrap(), Reply::Done("b"));
+    advance(millis(2000)).await;
     assert_eq!(assert_ready_ok!(poll_woken(&mut slow)), Reply::Done("slow"));
-    drop(slow);
-    assert_eq!(copies.strong_count(), 0, "closed after its last user");
-    assert_eq!(scripted.requests().iter().filter(|call| call.key == 1).count(), 1);
+    assert_eq!((old.calls(), new.calls(), resolver.resolves()), (2, 1, 3));
+    assert_eq!(cache.generation().unwrap().get(), 2);
 }
 
 #[tokio::test(start_paused = true)]

@@ -10,7 +10,6 @@ use tower_recovery_test::{ScriptedResolver, ScriptedService, Step};
 
 use super::support::{
     Call, Fault, Reply, attempts, backend, cache, done, fails, millis, poll_woken, recovering, reresolving, resolved,
-    resolver,
 };
 
 #[tokio::test(start_paused = true)]
@@ -142,28 +141,21 @@ async fn b34_with_attempts_left_the_first_call_outlasts_the_outage() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn b47_callers_end_with_the_resolver_that_gives_up() {
-    let resolver = ScriptedResolver::<ScriptedService<Call, Reply>>::new([Step::hang()]);
-    let cache = HandleCache::builder(resolver.clone(), "service").resolve_timeout(Duration::from_secs(2)).build();
-    let timing = tower_recovery::CallTiming::builder().deadline(Duration::from_secs(10)).build().unwrap();
-    let stack = recovering(cache, timing);
-    let started = Instant::now();
-    let calls = (0..3).map(|_| tokio::spawn(stack.clone().oneshot(Call::write()))).collect::<Vec<_>>();
-    for call in calls {
-        let failure = call.await.unwrap().unwrap_err();
-        assert_eq!(failure.delivery(), Some(Delivery::NeverSent));
-        assert!(matches!(failure.find(), Some(ResolveError::TimedOut(_))));
+async fn b34_a_long_outage_is_asked_about_every_few_seconds_and_only_by_calls() {
+    let resolver = ScriptedResolver::new([resolved("a", &backend([fails(Fault::ConnectionRefused)]))])
+        .then_always(Step::fail(Fault::NoSuchFile));
+    let stack = recovering(HandleCache::new(resolver.clone(), "service"), attempts(1));
+    for resolves in 1..=100 {
+        let began = Instant::now();
+        let failure = stack.clone().oneshot(Call::write()).await.unwrap_err();
+        assert_eq!((failure.delivery(), resolver.resolves()), (Some(Delivery::NeverSent), resolves));
+        assert!(began.elapsed() <= Duration::from_millis(6_250), "the ceiling, and what chance adds to it");
     }
-    assert!(started.elapsed() < Duration::from_secs(10));
-    assert_eq!((resolver.resolves(), resolver.in_flight()), (3, 0), "the three calls shared each of their attempts");
-}
+    advance(Duration::from_secs(30 * 60)).await;
+    assert_eq!(resolver.resolves(), 100, "no timer asks");
 
-#[tokio::test(start_paused = true)]
-async fn b47_a_typed_peer_not_connected_ends_a_call_at_once() {
-    let started = Instant::now();
-    let resolver = resolver([("a", backend([fails(Fault::ConnectionRefused)]))]);
-    let cache = cache(&resolver);
-    let failure = recovering(cache.clone(), attempts(1)).oneshot(Call::write()).await.unwrap_err();
-    assert_eq!(failure.verdict(), Fault::ConnectionRefused.verdict());
-    assert_eq!((started.elapsed(), cache.generation()), (Duration::ZERO, None));
+    resolver.push(resolved("b", &backend([done("b")])));
+    let began = Instant::now();
+    assert_eq!(stack.oneshot(Call::write()).await.unwrap(), Reply::Done("b"));
+    assert_eq!((began.elapsed(), resolver.resolves()), (Duration::ZERO, 101));
 }

@@ -2,20 +2,21 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like the tests do")]
 
+mod reports;
+#[path = "../support/mod.rs"]
 mod support;
 
-use std::{panic::AssertUnwindSafe, time::Duration};
+use std::time::Duration;
 
-use futures_util::FutureExt;
 use tokio::time::{Instant, advance};
 use tokio_test::{assert_pending, assert_ready_err, assert_ready_ok, task};
 use tower::{
-    BoxError, Service, ServiceBuilder, ServiceExt, limit::ConcurrencyLimitLayer, retry::RetryLayer, service_fn,
+    BoxError, Service, ServiceBuilder, ServiceExt, limit::ConcurrencyLimitLayer, retry::RetryLayer,
     util::BoxCloneSyncService,
 };
 use tower_recovery::{
     AttemptTimedOut, AttemptTimeoutLayer, CallTiming, ClassifyLayer, Delivery, Dispatch, Failure, HandleCache,
-    ReadOnlyRetryLayer, ReresolveLayer, ResolveError,
+    ReadOnlyRetryLayer, ReresolveLayer,
 };
 use tower_recovery_test::{Gate, ReadyStep, Registry, ScriptedReadiness, ScriptedResolver, ScriptedService, Step};
 
@@ -140,97 +141,6 @@ async fn under_a_buffer_a_failure_comes_out_as_it_went_in() {
     let failure = Failure::recover(error);
     assert_eq!(failure.verdict(), Fault::Expired.verdict());
     assert_eq!(failure.cause().unwrap().downcast_ref(), Some(&Fault::Expired));
-}
-
-#[tokio::test(start_paused = true)]
-async fn b38_a_stack_under_a_buffer_survives_every_failure_of_resolving_and_connecting() {
-    let refused = || resolved("a", &backend([fails(Fault::ConnectionRefused)]));
-    let resolver = ScriptedResolver::new([
-        Step::fail(Fault::NoSuchFile),
-        Step::fail_ready(Fault::Lost),
-        refused(),
-        refused(),
-        resolved("b", &backend([done("b")])),
-    ]);
-    let mut stack = whole(cache(&resolver), attempts(1));
-    let mut buffer = ServiceBuilder::new().buffer(4).service(stack.clone());
-
-    for by_resolving in [true, true, false, false] {
-        let error = buffer.ready().await.expect("no failure comes out of readiness").call(Call::write()).await;
-        let failure = Failure::recover(error.unwrap_err());
-        assert_eq!(failure.delivery(), Some(Delivery::NeverSent));
-        assert_eq!(failure.find::<ResolveError>().is_some(), by_resolving);
-        stack.ready().await.expect("no failure comes out of readiness below either");
-    }
-    let mut clone = buffer.clone();
-    assert_eq!(buffer.ready().await.unwrap().call(Call::write()).await.unwrap(), Reply::Done("b"));
-    assert_eq!(clone.ready().await.unwrap().call(Call::write()).await.unwrap(), Reply::Done("b"));
-    assert_eq!(resolver.resolves(), 4, "the one that could not be readied was never called");
-}
-
-/// A handle that panics for the call with key 13, in `call` or when its future is polled.
-fn superstitious(
-    in_call: bool,
-) -> impl Service<Call, Response = Reply, Error = Fault, Future: Send> + Clone + Send + Sync + 'static {
-    service_fn(move |call: Call| {
-        assert!(!in_call || call.key != 13, "a panic in call");
-        async move {
-            tokio::task::yield_now().await;
-            assert!(call.key != 13, "a panic in poll");
-            Ok(Reply::Done("a"))
-        }
-    })
-}
-
-#[tokio::test(start_paused = true)]
-async fn b103_a_panic_in_one_call_fails_that_call_alone() {
-    for in_call in [true, false] {
-        let resolver = resolver([("a", superstitious(in_call))]);
-        let stack = whole(cache(&resolver), attempts(3));
-        let keys = [1, 2, 13, 3, 4, 5];
-        let calls = keys.map(|key| tokio::spawn(stack.clone().oneshot(Call::write().with_key(key))));
-        for (key, call) in keys.into_iter().zip(calls) {
-            match call.await {
-                Ok(reply) => assert_eq!((reply.unwrap(), key != 13), (Reply::Done("a"), true)),
-                Err(error) => assert!(error.is_panic() && key == 13),
-            }
-        }
-        assert_eq!(stack.oneshot(Call::write()).await.unwrap(), Reply::Done("a"));
-        assert_eq!(resolver.resolves(), 1);
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn b103_a_panic_in_one_call_leaves_the_worker_of_a_buffer_alive() {
-    for in_call in [true, false] {
-        let stack = ServiceBuilder::new()
-            .buffer(8)
-            .service(whole(cache(&resolver([("a", superstitious(in_call))])), attempts(3)));
-        // Warm: the worker calls the stack on a live handle, and it must not be the handle's panic that it meets.
-        assert_eq!(stack.clone().oneshot(Call::write()).await.unwrap(), Reply::Done("a"));
-        let marked = stack.clone().oneshot(Call::write().with_key(13));
-        assert!(AssertUnwindSafe(marked).catch_unwind().await.is_err());
-        for key in 0..5 {
-            let reply = stack.clone().oneshot(Call::write().with_key(key)).await.unwrap();
-            assert_eq!(reply, Reply::Done("a"));
-        }
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn b103_a_panic_in_the_resolver_leaves_no_flight_behind() {
-    let resolver = ScriptedResolver::new([Step::panic_in_poll(), resolved("a", &backend([done("a")]))]);
-    let stack = whole(cache(&resolver), attempts(1));
-    let calls = [1, 2, 3].map(|key| tokio::spawn(stack.clone().oneshot(Call::write().with_key(key))));
-    for call in calls {
-        // Whoever came while the resolver panicked has a typed failure; who came after it has an answer.
-        match call.await.unwrap() {
-            Ok(reply) => assert_eq!(reply, Reply::Done("a")),
-            Err(failure) => assert!(matches!(failure.find(), Some(ResolveError::Panicked))),
-        }
-    }
-    assert_eq!(stack.oneshot(Call::write()).await.unwrap(), Reply::Done("a"));
-    assert_eq!((resolver.resolves(), resolver.in_flight()), (2, 0));
 }
 
 #[tokio::test(start_paused = true)]
