@@ -74,6 +74,7 @@
 //! # }
 //! ```
 
+mod attempt_scope;
 pub mod attempt_timeout;
 mod call_timing;
 pub mod classify;

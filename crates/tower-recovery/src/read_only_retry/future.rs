@@ -20,8 +20,8 @@ use super::{
     service::Block,
 };
 use crate::{
-    Access, Delivery, Failure, GiveUp, Lease, RecoveryEvent, Renewal, RequestRules, RetryPermit, Verdict, clock, event,
-    suspicion::scope,
+    Access, Delivery, Failure, GiveUp, Lease, RecoveryEvent, Renewal, RequestRules, ResolveError, RetryPermit, Verdict,
+    attempt_scope, clock, event,
 };
 
 pin_project! {
@@ -121,7 +121,7 @@ where
         let deadline = this.deadline.as_pin_mut().expect("it was armed above");
         ready!(deadline.poll(context));
         Poll::Ready(match this.stage.project() {
-            StageProjection::Attempt { .. } => Err(call.cut_off()),
+            StageProjection::Attempt { attempt } => call.cut_off(attempt, context),
             StageProjection::Renewing { .. } | StageProjection::Pausing { .. } | StageProjection::Readying { .. } => {
                 call.give_up_repeating(GiveUp::Deadline)
             }
@@ -141,7 +141,7 @@ where
         }
         // A read that is given up before it failed is repeated for sure; and a call's first attempt alone may be, so that no call is suspected twice.
         let may_be_given_up = self.access.is_read() && self.ledger.attempts() == 1 && self.next.is_some();
-        scope::calling(may_be_given_up, || inner.call(request))
+        attempt_scope::calling(may_be_given_up, || inner.call(request))
     }
 }
 
@@ -323,11 +323,32 @@ where
         }
     }
 
-    /// The deadline passed within an attempt: what it has done so far nobody knows.
-    fn cut_off(&mut self) -> Failure {
+    /// The deadline passed within an attempt. What it has done so far nobody knows, unless it still waits for a handle and says so.
+    fn cut_off(
+        &mut self,
+        attempt: Pin<&mut Inner::Future>,
+        context: &mut Context<'_>,
+    ) -> Result<Inner::Response, Failure> {
         let deadline = self.block.policy.timing.deadline().unwrap_or_default();
-        let failure = Failure::new(Verdict::maybe_sent(), DeadlineExceeded { deadline, last: self.last.take() });
-        self.sum_up(failure, Some(GiveUp::Deadline))
+        let waits = match attempt_scope::polling_last(|| attempt.poll(context)) {
+            Poll::Ready(Ok(response)) => {
+                self.block.deposits.answered();
+                return Ok(response);
+            }
+            Poll::Ready(Err(error)) => {
+                let failure = Failure::recover(error.into());
+                matches!(failure.find(), Some(ResolveError::Unfinished)).then_some(failure)
+            }
+            Poll::Pending => None,
+        };
+        let unsent = waits.as_ref().and_then(Failure::take_unsent::<Request>);
+        let verdict = if waits.is_some() { Verdict::never_sent() } else { Verdict::maybe_sent() };
+        let failure = Failure::new(verdict, DeadlineExceeded { deadline, last: self.last.take().or(waits) });
+        let failure = self.sum_up(failure, Some(GiveUp::Deadline));
+        Err(match unsent {
+            Some(request) if failure.delivery().is_some_and(Delivery::is_send_side) => failure.with_unsent(request),
+            _ => failure,
+        })
     }
 
     /// The outcome of the call. A response that refuses goes out as the response that it is.

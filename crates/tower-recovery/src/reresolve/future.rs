@@ -11,7 +11,9 @@ use pin_project_lite::pin_project;
 use tower::BoxError;
 use tower_service::Service;
 
-use crate::{Acquire, Addressed, Delivery, Failure, Held, Lease, Verdict, suspicion::watch::Watch};
+use crate::{
+    Acquire, Addressed, Delivery, Failure, Held, Lease, ResolveError, Verdict, attempt_scope, suspicion::watch::Watch,
+};
 
 pin_project! {
     /// The future of [`Reresolve`](super::Reresolve).
@@ -99,7 +101,11 @@ where
                     });
                 }
                 StageProjection::Waiting { acquire, readied, request } => {
-                    let acquired = ready!(Pin::new(acquire).poll(context));
+                    let acquired = match Pin::new(acquire).poll(context) {
+                        // Nothing was sent, and nothing will be.
+                        _ if attempt_scope::is_last_poll() => Err(ResolveError::Unfinished),
+                        polled => ready!(polled),
+                    };
                     let request = request.take().expect("polled after it was done");
                     match acquired {
                         Ok(held) => Stage::attempt(held, readied, request),

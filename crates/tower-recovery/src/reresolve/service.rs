@@ -9,7 +9,7 @@ use tower::BoxError;
 use tower_service::Service;
 
 use super::ReresolveFuture;
-use crate::{Addressed, Failure, HandleCache, Held, suspicion::scope};
+use crate::{Addressed, Failure, HandleCache, Held, attempt_scope};
 
 /// Attaches the current handle to each request. See the [module documentation](super).
 pub struct Reresolve<Inner, Handle> {
@@ -54,7 +54,7 @@ where
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let may_be_given_up = self.cache.shared().suspects() && scope::may_be_given_up();
+        let may_be_given_up = self.cache.shared().suspects() && attempt_scope::may_be_given_up();
         match self.held().cloned() {
             Some(held) => ReresolveFuture::on(held, &mut self.inner, request, may_be_given_up),
             None => {

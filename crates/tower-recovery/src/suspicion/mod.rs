@@ -4,11 +4,10 @@
 //! [`suspect_after`](crate::HandleCacheBuilder::suspect_after) the registry is asked, beside the live handle; if it names somebody else, the attempt is given up, and repeated on the new handle. If
 //! not, the read waits on and is not suspected again.
 //!
-//! - [`scope`]: which attempts may be given up. The retry layer says so, since it alone knows whether it would repeat them.
+//! - Which attempts may be given up the retry layer says, since it alone knows whether it would repeat them: [`attempt_scope`](crate::attempt_scope).
 //! - [`tick`]: when a read has waited for long. One coarse tick for all, not a timer a call.
 //! - [`watch`]: what one attempt does about it.
 
-pub(crate) mod scope;
 pub(crate) mod tick;
 pub(crate) mod watch;
 

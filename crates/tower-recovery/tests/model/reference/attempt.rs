@@ -37,6 +37,11 @@ impl Attempt {
         Self { stage: live.map_or(Stage::Waiting(None), Stage::Addressed), times_out: None }
     }
 
+    /// Whether it still waits for a handle.
+    pub(super) fn waits(&self) -> bool {
+        matches!(self.stage, Stage::Waiting(_))
+    }
+
     pub(super) fn end(&mut self, with: End) {
         let Stage::Sent { ended, .. } = &mut self.stage else { panic!("it is not with the backend") };
         *ended = Some(with);

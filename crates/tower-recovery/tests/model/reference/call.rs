@@ -201,12 +201,13 @@ impl Model {
         self.conclude(task, last, Some(reason), expect)
     }
 
-    /// The deadline has passed within an attempt.
+    /// The deadline has passed within an attempt. One that has no handle yet was not sent.
     fn cut_off(&self, task: &Task, expect: &mut Expect<'_>) -> Outcome {
-        let verdict = Verdict::maybe_sent();
+        let waits = matches!(&task.phase, Phase::Attempt(attempt) if attempt.waits());
+        let verdict = if waits && !task.may_have_executed { Verdict::never_sent() } else { Verdict::maybe_sent() };
         let (delivery, attempts) = (verdict.delivery(), task.attempts);
         expect.event(Event::GivenUp { attempts, delivery, reason: GiveUp::Deadline });
-        let cause = Cause::Deadline { after_a_failure: task.last.is_some() };
+        let cause = Cause::Deadline { after_a_failure: task.last.is_some() || waits };
         Outcome::Failure { verdict, attempts, exhausted: true, cause }
     }
 
