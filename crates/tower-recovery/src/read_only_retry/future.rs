@@ -139,9 +139,17 @@ where
         if self.next.is_none() && self.ledger.attempts() < self.block.policy.timing.attempts() {
             self.next = self.block.rules.copy(&request);
         }
-        // A read that is given up before it failed is repeated for sure; and a call's first attempt alone may be, so that no call is suspected twice.
-        let may_be_given_up = self.access.is_read() && self.ledger.attempts() == 1 && self.next.is_some();
-        scope::calling(may_be_given_up, || inner.call(request))
+        scope::calling(self.may_be_given_up(), || inner.call(request))
+    }
+
+    /// A read that is given up before it failed is repeated for sure; and a call's first attempt alone may be, so that no call is suspected twice.
+    fn may_be_given_up(&self) -> bool {
+        self.access.is_read() && self.ledger.attempts() == 1 && self.is_whole()
+    }
+
+    /// Whether the request to be sent next is all there. One that was handed back may have been a copy itself.
+    fn is_whole(&self) -> bool {
+        self.next.as_ref().is_some_and(|next| self.block.rules.is_whole(next))
     }
 }
 
@@ -160,7 +168,7 @@ where
     ) -> Poll<Result<Inner::Response, Failure>> {
         loop {
             let next = match stage.as_mut().project() {
-                StageProjection::Attempt { attempt } => match ready!(attempt.poll(context)) {
+                StageProjection::Attempt { attempt } => match ready!(self.poll_attempt(attempt, context)) {
                     Ok(response) => {
                         self.block.deposits.answered();
                         return Poll::Ready(Ok(response));
@@ -187,6 +195,15 @@ where
                 Err(outcome) => return Poll::Ready(outcome),
             }
         }
+    }
+
+    /// Says anew whether it may be given up: the transport may have read on in a body whose copy cannot be whole any more.
+    fn poll_attempt(
+        &self,
+        attempt: Pin<&mut Inner::Future>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Inner::Response, Inner::Error>> {
+        scope::polling(self.may_be_given_up(), || attempt.poll(context))
     }
 
     /// An attempt has failed: the next stage, or the outcome of the call.
@@ -256,11 +273,6 @@ where
             return Err(self.give_up_repeating(GiveUp::Deadline));
         }
         Ok(Stage::Pausing { pause: sleep_until(until) })
-    }
-
-    /// Whether the request to be sent next is all there. One that was handed back may have been a copy itself.
-    fn is_whole(&self) -> bool {
-        self.next.as_ref().is_some_and(|next| self.block.rules.is_whole(next))
     }
 
     /// Between two attempts nothing more is begun then.

@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use pin_project_lite::pin_project;
 use tokio::sync::futures::OwnedNotified;
 
-use super::{HandleSuperseded, tick::Place};
+use super::{HandleSuperseded, scope, tick::Place};
 use crate::{Generation, Identity, Lease, ResolveError};
 
 /// Who is live when the registry was asked.
@@ -57,6 +57,11 @@ impl Watch {
                     else {
                         return Poll::Pending;
                     };
+                    // It may have become impossible to repeat it, since it was called.
+                    if !scope::may_still_be_given_up() {
+                        self.set(Self::Settled);
+                        return Poll::Pending;
+                    }
                     match lease.suspect(*due) {
                         Suspected::Asking(current) => Self::Asking { current },
                         Suspected::Confirmed => Self::Settled,
@@ -64,7 +69,7 @@ impl Watch {
                     }
                 }
                 WatchProjection::Asking { current } => match ready!(current.as_mut().poll(context)) {
-                    Ok((_, identity)) if identity != *lease.identity() => {
+                    Ok((_, identity)) if identity != *lease.identity() && scope::may_still_be_given_up() => {
                         self.set(Self::Settled);
                         return Poll::Ready(HandleSuperseded { old: lease.identity().clone(), new: identity });
                     }
