@@ -174,3 +174,54 @@ impl Drop for Running {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_add_up_to_the_wait_and_none_is_longer_than_it_may_be() {
+        let milliseconds = (1..2_000).chain([6_399, 6_400, 6_401, 7_001, 3_600_000, 604_799_999, 604_800_000]);
+        for wait in milliseconds.map(Duration::from_millis) {
+            for wait in [wait, wait.saturating_sub(Duration::from_nanos(1)).max(SHORTEST)] {
+                let tick = Tick::new(wait);
+                assert!(tick.length * u32::try_from(tick.wait).unwrap() >= wait, "{wait:?}: never less");
+                assert!(tick.length <= LONGEST.max(wait / 64), "{wait:?}: {:?}", tick.length);
+                assert!(tick.length >= SHORTEST && tick.ring.len() <= 67, "{wait:?}: {:?}", tick.length);
+            }
+        }
+    }
+
+    #[test]
+    fn those_who_are_due_together_ask_once_and_are_settled_together() {
+        let tick = Tick::new(Duration::from_secs(1));
+        (0..20).for_each(|_| tick.tick());
+        assert!(matches!(tick.turn(21), Turn::Ask), "nobody has asked yet");
+        assert!(matches!(tick.turn(21), Turn::Later(31)), "whoever asked has left, and nobody answered");
+        tick.answered();
+        assert!(matches!(tick.turn(21), Turn::Settled));
+
+        tick.tick();
+        assert!(matches!(tick.turn(22), Turn::Later(31)), "that answer was there before this one was due");
+        (0..9).for_each(|_| tick.tick());
+        assert!(matches!(tick.turn(31), Turn::Ask));
+        assert!(matches!(tick.turn(20), Turn::Settled), "however late it is polled");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_place_is_woken_at_its_tick_and_at_no_other() {
+        let tick = Arc::new(Tick::new(Duration::from_secs(1)));
+        // Nobody ticks but this test.
+        tick.runs.store(true, Ordering::SeqCst);
+        for _ in 0..3 * tick.ring.len() {
+            let Place { due, woken } = tick.wait();
+            let mut woken = tokio_test::task::spawn(woken);
+            assert_eq!(due - tick.now(), tick.wait + 1);
+            while tick.now() < due {
+                assert!(!tick.is_due(due) && woken.poll().is_pending());
+                tick.tick();
+            }
+            assert!(tick.is_due(due) && woken.is_woken() && woken.poll().is_ready());
+        }
+    }
+}
