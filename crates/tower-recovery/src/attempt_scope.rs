@@ -1,53 +1,71 @@
 //! What the retry layer tells whoever runs an attempt, whatever layers stand in between.
 //!
-//! It is said while the attempt is called, or polled, and heard in the same moment, on the same thread. A layer that calls or polls what is below it at another time (a buffer, a spawned
-//! task) makes it unheard: then an attempt is waited for that might have been given up, and less is proven than might have been.
+//! It is said while the attempt is called, and anew whenever it is polled, and heard in the same moment, on the same thread. A layer that calls or polls what is below it elsewhere (a
+//! buffer, a spawned task) makes it unheard: then an attempt is waited for that might have been given up, and less is proven than might have been. The words of a call and of a poll are
+//! told apart: a handle that is called while the attempt is polled is not that attempt.
 
 use std::cell::Cell;
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Word {
+    Nothing,
+    /// What is being called may be given up before it fails.
+    Called,
+    /// What is being polled may be given up still.
+    Polled,
+    /// What is being polled is dropped then.
+    PolledLast,
+}
+
 thread_local! {
-    static MAY_BE_GIVEN_UP: Cell<bool> = const { Cell::new(false) };
-    static IS_LAST_POLL: Cell<bool> = const { Cell::new(false) };
+    static WORD: Cell<Word> = const { Cell::new(Word::Nothing) };
 }
 
 /// Calls an attempt, which may be given up before it fails or may not.
 pub(crate) fn calling<Attempt>(may_be_given_up: bool, call: impl FnOnce() -> Attempt) -> Attempt {
-    // Most attempts have nothing to say, where nothing is said.
-    if !may_be_given_up && !MAY_BE_GIVEN_UP.get() {
+    // Mostly there is nothing to say, where nothing was said.
+    if !may_be_given_up && WORD.get() == Word::Nothing {
         return call();
     }
-    said(&MAY_BE_GIVEN_UP, may_be_given_up, call)
+    saying(if may_be_given_up { Word::Called } else { Word::Nothing }, call)
 }
 
-/// Whether the attempt that is being called may be given up before it fails.
-pub(crate) fn may_be_given_up() -> bool {
-    MAY_BE_GIVEN_UP.get()
+/// Polls an attempt, which may be given up still or may not.
+pub(crate) fn polling<Polled>(may_be_given_up: bool, poll: impl FnOnce() -> Polled) -> Polled {
+    saying(if may_be_given_up { Word::Polled } else { Word::Nothing }, poll)
 }
 
 /// Polls an attempt for the last time: it is dropped then.
 pub(crate) fn polling_last<Polled>(poll: impl FnOnce() -> Polled) -> Polled {
-    said(&IS_LAST_POLL, true, poll)
+    saying(Word::PolledLast, poll)
+}
+
+/// Whether the attempt that is being called may be given up before it fails.
+pub(crate) fn may_be_given_up() -> bool {
+    WORD.get() == Word::Called
+}
+
+/// Whether the attempt that is being polled, of which that was said when it was called, may be given up still.
+pub(crate) fn may_still_be_given_up() -> bool {
+    WORD.get() == Word::Polled
 }
 
 /// Whether this is the last poll. What has not sent its request by now must not send it any more, and can say so.
 pub(crate) fn is_last_poll() -> bool {
-    IS_LAST_POLL.get()
+    WORD.get() == Word::PolledLast
 }
 
-fn said<Done>(word: &'static std::thread::LocalKey<Cell<bool>>, holds: bool, act: impl FnOnce() -> Done) -> Done {
-    let _before = Before { word, held: word.replace(holds) };
+fn saying<Done>(word: Word, act: impl FnOnce() -> Done) -> Done {
+    let _before = Before(WORD.replace(word));
     act()
 }
 
-/// What held before, put back also where the act panics.
-struct Before {
-    word: &'static std::thread::LocalKey<Cell<bool>>,
-    held: bool,
-}
+/// What was said before, put back also where the act panics.
+struct Before(Word);
 
 impl Drop for Before {
     fn drop(&mut self) {
-        self.word.set(self.held);
+        WORD.set(self.0);
     }
 }
 
@@ -59,12 +77,25 @@ mod tests {
     fn a_word_holds_for_the_call_alone_and_an_inner_one_goes_before_it() {
         assert!(!may_be_given_up());
         calling(true, || {
-            assert!(may_be_given_up() && !is_last_poll());
+            assert!(may_be_given_up());
             calling(false, || assert!(!may_be_given_up()));
             assert!(may_be_given_up());
         });
-        polling_last(|| assert!(is_last_poll() && !may_be_given_up()));
-        assert!(!may_be_given_up() && !is_last_poll());
+        assert!(!may_be_given_up());
+    }
+
+    #[test]
+    fn what_is_called_while_an_attempt_is_polled_is_not_that_attempt() {
+        polling(true, || {
+            assert!(may_still_be_given_up() && !may_be_given_up() && !is_last_poll());
+            calling(true, || assert!(may_be_given_up() && !may_still_be_given_up()));
+            polling(false, || assert!(!may_still_be_given_up()));
+        });
+        polling_last(|| {
+            assert!(is_last_poll() && !may_still_be_given_up());
+            polling(false, || assert!(!is_last_poll()));
+        });
+        assert!(!may_still_be_given_up() && !is_last_poll());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::{
     convert::Infallible,
     error::Error,
     future::{Ready, ready},
-    pin::pin,
+    pin::{Pin, pin},
     task::{Context, Poll, Waker},
     time::Duration,
 };
@@ -127,4 +127,47 @@ fn the_copy_that_the_rules_make_is_all_that_a_call_allocates() {
     call(&mut stack, 1);
 
     assert_eq!(thousand_calls(&mut stack).count_total, CALLS);
+}
+
+/// Pending once, as a healthy call over a socket is, and ready when it is polled again.
+#[derive(Clone, Copy)]
+struct PendingOnce {
+    request: u64,
+    polled: bool,
+}
+
+impl Future for PendingOnce {
+    type Output = Result<u64, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+        if std::mem::replace(&mut self.polled, true) { Poll::Ready(Ok(2 * self.request)) } else { Poll::Pending }
+    }
+}
+
+#[test]
+fn reads_that_are_pending_once_under_suspicion_allocate_nothing_either() {
+    let runtime = runtime();
+    let _entered = runtime.enter();
+    let handle = service_fn(|request| PendingOnce { request, polled: false });
+    let resolver = service_fn(move |()| ready(Ok::<_, Infallible>(Resolved::new("one", handle))));
+    let suspicious = HandleCache::builder(resolver, ()).suspect_after(Duration::from_secs(1)).unwrap().build();
+    let reads = NamedRules::new(|_: &u64| "double", ReadMethods::new().read("double")).copied_by(|call| Some(*call));
+    let mut stack = ServiceBuilder::new()
+        .layer(ReadOnlyRetryLayer::new(reads))
+        .layer(ReresolveLayer::new(suspicious))
+        .layer(ClassifyLayer::new(NoErrors))
+        .service(Dispatch);
+    let mut call = |request| {
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(stack.poll_ready(&mut context).is_ready());
+        let mut future = pin!(stack.call(request));
+        // A first call resolves, and starts the tick.
+        while future.as_mut().poll(&mut context).map(|reply| assert_eq!(reply.unwrap(), 2 * request)).is_pending() {}
+    };
+    call(1);
+    call(1);
+    assert_eq!(runtime.metrics().num_alive_tasks(), 1, "the reads are waited for");
+
+    let calls = measure(|| (0..CALLS).for_each(&mut call));
+    assert_eq!(calls.count_total, 0);
 }

@@ -10,10 +10,10 @@ use tower::{Service, ServiceBuilder, service_fn};
 use tower_layer::Identity as NoLayer;
 use tower_recovery::{
     Access, Acquire, Addressed, AttemptTimedOut, AttemptTimeoutLayer, CallTiming, CallTimingBuilder, ClassifyLayer,
-    DeadlineExceeded, Delivery, Dispatch, Failure, Generation, HandleCache, HandleCacheBuilder, Held, Identity,
-    InvalidSetting, Lease, LeasedStreamLayer, LinearBackoff, NamedRules, NotReady, ReadMethods, ReadOnlyRetryLayer,
-    Recovery, Renewal, ReresolveLayer, ResolveError, Resolved, RoutePolicy, RoutePolicyBuilder, SendSideOnly,
-    StreamMode, StreamPolicy, StreamPolicyBuilder, StreamReplacementLayer, Verdict,
+    DeadlineExceeded, Delivery, Dispatch, Failure, Generation, HandleCache, HandleCacheBuilder, HandleSuperseded, Held,
+    Identity, InvalidSetting, Lease, LeasedStreamLayer, LinearBackoff, NamedRules, NotReady, ReadMethods,
+    ReadOnlyRetryLayer, Recovery, Renewal, ReresolveLayer, ResolveError, Resolved, RoutePolicy, RoutePolicyBuilder,
+    SendSideOnly, StreamMode, StreamPolicy, StreamPolicyBuilder, StreamReplacementLayer, Verdict,
     attempt_timeout::{AttemptTimeout, AttemptTimeoutFuture},
     classify::{ClassifyFuture, ClassifyService},
     dispatch::DispatchFuture,
@@ -62,6 +62,8 @@ fn every_error_crosses_threads() {
     error::<DeadlineExceeded>();
     error::<AttemptTimedOut>();
     error::<InvalidSetting>();
+    error::<HandleSuperseded>();
+    cloneable::<HandleSuperseded>();
 }
 
 #[test]

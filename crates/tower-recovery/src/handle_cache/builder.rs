@@ -76,7 +76,7 @@ impl<Handle: Clone + Send + 'static> HandleCacheBuilder<Handle> {
     ///
     /// It is for the first call after an instance froze, which would have to wait for its [timeout](crate::AttemptTimeoutLayer): take more than a healthy read needs, and less than that. Only reads are given
     /// up, and only by a [`ReadOnlyRetryLayer`](crate::ReadOnlyRetryLayer) above, which knows them by its [`RequestRules`](crate::RequestRules), can repeat them, and is on their
-    /// first attempt. Writes wait on: the old instance may still be about to answer. A layer in between that calls what is below it later, such as `tower::buffer`, leaves nothing suspected.
+    /// first attempt. Writes wait on: the old instance may still be about to answer. A layer in between that calls or polls what is below it elsewhere, such as `tower::buffer`, leaves nothing suspected.
     ///
     /// One coarse tick serves all reads, so that they wait up to 100 ms more (a sixty-fourth of the time, if that is more). All reads that are due at one tick share
     /// one look-up; where the registry has just confirmed the handle, the next look-up comes no sooner than this time later.

@@ -1,12 +1,14 @@
 //! What the clones of a cache share: the state under its lock, and the number by which a clone knows that its copy still holds.
 
+mod issuer;
+
 use std::sync::Arc;
 
 use futures_util::FutureExt;
 use tokio::time::Instant;
 
 use super::{
-    Acquire, Generation, Held, ResolveError,
+    Generation, Held, ResolveError,
     builder::Settings,
     flight::{Answer, Flight, Seat},
     refresh::{self, Refresher},
@@ -16,10 +18,6 @@ use super::{
 use crate::{
     Identity, Lease, RecoveryEvent, event,
     lease::Issuer,
-    suspicion::{
-        tick::{Tick, Turn},
-        watch::{Current, Suspected},
-    },
     sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock},
 };
 
@@ -222,65 +220,4 @@ impl<Handle: Clone + Send + 'static> Shared<Handle> {
         };
         self.settings.reporter.report(&event);
     }
-}
-
-impl<Handle: Clone + Send + 'static> Issuer for Shared<Handle> {
-    fn evict(&self, generation: Generation) -> bool {
-        let has_served = self.served.load(Ordering::Relaxed) == generation.get();
-        let mut core = lock(&self.core);
-        let evicted = core.machine.evict(generation, has_served);
-        self.publish(&core);
-        drop(core);
-        let Some(LiveHandle { identity, handle, .. }) = evicted else { return false };
-        drop(handle);
-        let name = Arc::clone(&self.settings.name);
-        self.settings.reporter.report(&RecoveryEvent::HandleEvicted { name, identity, generation });
-        true
-    }
-
-    fn has_served(&self, generation: Generation) {
-        // Nothing else is read by what it says, so it orders nothing.
-        self.served.fetch_max(generation.get(), Ordering::Relaxed);
-    }
-
-    fn current(self: Arc<Self>) -> Current {
-        named(Acquire::new(self))
-    }
-
-    /// Whoever is due during a look-up shares it. Whoever begins one is heard.
-    fn suspect(self: Arc<Self>, generation: Generation, due: u64) -> Suspected {
-        let mut core = lock(&self.core);
-        let Some(live) = core.machine.live_handle().filter(|live| live.generation == generation) else {
-            // The registry has named another handle, or is asked for one.
-            drop(core);
-            return Suspected::Asking(self.current());
-        };
-        let identity = live.identity.clone();
-        let begins = core.flight.is_none();
-        if begins {
-            match self.settings.suspicion.as_ref().map_or(Turn::Settled, |tick| tick.turn(due)) {
-                Turn::Ask => {}
-                Turn::Settled => return Suspected::Confirmed,
-                Turn::Later(next) => return Suspected::Later(next),
-            }
-        }
-        let joined = core.machine.look_up();
-        let waiting = self.board(&mut core, joined);
-        drop(core);
-        let asking = Suspected::Asking(named(Acquire::seated(Arc::clone(&self), waiting)));
-        if begins {
-            let name = Arc::clone(&self.settings.name);
-            self.settings.reporter.report(&RecoveryEvent::HandleSuspected { name, identity, generation });
-        }
-        asking
-    }
-
-    fn tick(&self) -> Option<&Arc<Tick>> {
-        self.settings.suspicion.as_ref()
-    }
-}
-
-/// Waits for a handle, and keeps only how it is named.
-fn named<Handle: Clone + Send + 'static>(acquire: Acquire<Handle>) -> Current {
-    acquire.map(|held| held.map(|held| (held.lease.generation(), held.lease.identity().clone()))).boxed()
 }

@@ -139,9 +139,17 @@ where
         if self.next.is_none() && self.ledger.attempts() < self.block.policy.timing.attempts() {
             self.next = self.block.rules.copy(&request);
         }
-        // A read that is given up before it failed is repeated for sure; and a call's first attempt alone may be, so that no call is suspected twice.
-        let may_be_given_up = self.access.is_read() && self.ledger.attempts() == 1 && self.next.is_some();
-        attempt_scope::calling(may_be_given_up, || inner.call(request))
+        attempt_scope::calling(self.may_be_given_up(), || inner.call(request))
+    }
+
+    /// A read that is given up before it failed is repeated for sure; and a call's first attempt alone may be, so that no call is suspected twice.
+    fn may_be_given_up(&self) -> bool {
+        self.access.is_read() && self.ledger.attempts() == 1 && self.is_whole()
+    }
+
+    /// Whether the request to be sent next is all there. One that was handed back may have been a copy itself.
+    fn is_whole(&self) -> bool {
+        self.next.as_ref().is_some_and(|next| self.block.rules.is_whole(next))
     }
 }
 
@@ -160,7 +168,7 @@ where
     ) -> Poll<Result<Inner::Response, Failure>> {
         loop {
             let next = match stage.as_mut().project() {
-                StageProjection::Attempt { attempt } => match ready!(attempt.poll(context)) {
+                StageProjection::Attempt { attempt } => match ready!(self.poll_attempt(attempt, context)) {
                     Ok(response) => {
                         self.block.deposits.answered();
                         return Poll::Ready(Ok(response));
@@ -243,6 +251,19 @@ where
         if renewal.is_changed() && self.ledger.attempts() == 1 { Ok(self.ready_another()) } else { self.pause() }
     }
 
+    /// Says anew whether it may be given up: the transport may have read on in a body whose copy cannot be whole any more.
+    fn poll_attempt(
+        &self,
+        attempt: Pin<&mut Inner::Future>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Inner::Response, Inner::Error>> {
+        // Of what does not read it was never said.
+        if !self.access.is_read() {
+            return attempt.poll(context);
+        }
+        attempt_scope::polling(self.may_be_given_up(), || attempt.poll(context))
+    }
+
     /// Buys the permit before the pause, so that those who wait are counted.
     fn pay(&mut self) -> Result<(), Result<Inner::Response, Failure>> {
         self.permit = RetryPermit::buy(self.block.deposits.budget());
@@ -256,11 +277,6 @@ where
             return Err(self.give_up_repeating(GiveUp::Deadline));
         }
         Ok(Stage::Pausing { pause: sleep_until(until) })
-    }
-
-    /// Whether the request to be sent next is all there. One that was handed back may have been a copy itself.
-    fn is_whole(&self) -> bool {
-        self.next.as_ref().is_some_and(|next| self.block.rules.is_whole(next))
     }
 
     /// Between two attempts nothing more is begun then.
@@ -324,6 +340,7 @@ where
     }
 
     /// The deadline passed within an attempt. What it has done so far nobody knows, unless it still waits for a handle and says so.
+    #[cold]
     fn cut_off(
         &mut self,
         attempt: Pin<&mut Inner::Future>,

@@ -209,3 +209,72 @@ impl Drop for Ticking {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use super::*;
+
+    impl Tick {
+        /// As the task does, and nobody else.
+        fn advance(&self) {
+            let due = lock(&self.room).advance();
+            due.into_iter().for_each(Waker::wake);
+        }
+    }
+
+    #[test]
+    fn ticks_add_up_to_the_wait_and_none_is_longer_than_it_may_be() {
+        let milliseconds = (1..2_000).chain([6_399, 6_400, 6_401, 7_001, 3_600_000, 604_799_999, 604_800_000]);
+        for wait in milliseconds.map(Duration::from_millis) {
+            for wait in [wait, wait.saturating_sub(Duration::from_nanos(1)).max(SHORTEST)] {
+                let tick = Tick::new(wait);
+                assert!(tick.length * u32::try_from(tick.wait).unwrap() >= wait, "{wait:?}: never less");
+                assert!(tick.length <= LONGEST.max(wait / 64), "{wait:?}: {:?}", tick.length);
+                assert!(tick.length >= SHORTEST && tick.wait <= 65, "{wait:?}: {:?}", tick.length);
+            }
+        }
+    }
+
+    #[test]
+    fn those_who_are_due_together_ask_once_and_are_settled_together() {
+        let tick = Tick::new(Duration::from_secs(1));
+        (0..20).for_each(|_| tick.advance());
+        assert!(matches!(tick.turn(20), Turn::Ask), "nobody has asked yet");
+        assert!(matches!(tick.turn(20), Turn::Later(30)), "whoever asked has left, and nobody answered");
+        tick.answered();
+        assert!(matches!(tick.turn(20), Turn::Settled));
+
+        tick.advance();
+        assert!(matches!(tick.turn(21), Turn::Later(30)), "that answer was there before this one was due");
+        (0..9).for_each(|_| tick.advance());
+        assert!(matches!(tick.turn(30), Turn::Ask));
+        assert!(matches!(tick.turn(19), Turn::Settled), "however late it is polled");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_seat_is_woken_at_its_tick_and_at_no_other() {
+        let tick = Arc::new(Tick::new(Duration::from_secs(1)));
+        // Nobody ticks but this test.
+        lock(&tick.room).ticks = true;
+        for _ in 0..3 {
+            let mut seat = None;
+            let begun = lock(&tick.room).now;
+            let mut woken = tokio_test::task::spawn(poll_fn(|context| {
+                seat.get_or_insert_with(|| tick.wait(context)).poll(context)
+            }));
+            assert!(woken.poll().is_pending());
+            for _ in 0..tick.wait {
+                tick.advance();
+                assert!(!woken.is_woken());
+                // Also with another waker, or none that is new.
+                assert!(woken.poll().is_pending());
+            }
+            tick.advance();
+            assert!(woken.is_woken());
+            assert_eq!(woken.poll(), Poll::Ready(begun + tick.wait + 1));
+        }
+        assert!(lock(&tick.room).seats.is_empty(), "a seat is given up");
+    }
+}

@@ -5,7 +5,7 @@ use std::task::{Context, Poll, ready};
 use futures_util::future::BoxFuture;
 
 use super::{HandleSuperseded, tick::Seat};
-use crate::{Generation, Identity, Lease, ResolveError};
+use crate::{Generation, Identity, Lease, ResolveError, attempt_scope};
 
 /// Who is live when the registry was asked.
 pub(crate) type Current = BoxFuture<'static, Result<(Generation, Identity), ResolveError>>;
@@ -51,6 +51,11 @@ impl Watch {
                 },
                 Self::Waiting(seat) => {
                     let due = ready!(seat.poll(context));
+                    // It may have become impossible to repeat it, since it was called.
+                    if !attempt_scope::may_still_be_given_up() {
+                        *self = Self::Settled;
+                        return Poll::Pending;
+                    }
                     match lease.suspect(due) {
                         Suspected::Asking(current) => Self::Asking(current),
                         Suspected::Confirmed => Self::Settled,
@@ -60,7 +65,7 @@ impl Watch {
                     }
                 }
                 Self::Asking(current) => match ready!(current.as_mut().poll(context)) {
-                    Ok((_, identity)) if identity != *lease.identity() => {
+                    Ok((_, identity)) if identity != *lease.identity() && attempt_scope::may_still_be_given_up() => {
                         *self = Self::Settled;
                         return Poll::Ready(HandleSuperseded { old: lease.identity().clone(), new: identity });
                     }

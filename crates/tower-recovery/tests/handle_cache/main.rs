@@ -7,6 +7,7 @@ mod dropping;
 mod eviction;
 mod floor;
 mod refresh;
+mod refreshing;
 mod single_flight;
 #[path = "../support/mod.rs"]
 mod support;

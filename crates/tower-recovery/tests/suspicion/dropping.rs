@@ -1,22 +1,24 @@
 //! A call that is dropped leaves nothing behind, whatever its suspicion has come to.
 
+use std::time::Duration;
+
 use tokio_test::task;
 use tower::ServiceExt;
 use tower_recovery_test::{Gate, ScriptedResolver, Step};
 
 use super::{
-    SURELY_DUE, SUSPECT_AFTER, TICK, frozen, pass, poll_pending, stack,
+    SURELY_DUE, SUSPECT_AFTER, frozen, pass, poll_pending, stack,
     support::{Call, backend, done, poll_woken, resolved},
     tasks,
 };
 
 /// The time after which nobody ticks any more once nobody waits.
-const QUIET: std::time::Duration = std::time::Duration::from_secs(5);
+const QUIET: Duration = Duration::from_secs(5);
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_dropped_in_any_state_leaves_no_look_up_no_attempt_and_no_task() {
     // Never polled; waiting from its first poll; just before it is due; due and not polled; asking.
-    for (state, (time, asks)) in [(None, 0), (Some(TICK * 0), 0), (Some(SUSPECT_AFTER), 0), (Some(SURELY_DUE), 0)]
+    for (state, (time, asks)) in [(None, 0), (Some(Duration::ZERO), 0), (Some(SUSPECT_AFTER), 0), (Some(SURELY_DUE), 0)]
         .into_iter()
         .chain([(Some(SURELY_DUE), 1)])
         .enumerate()

@@ -123,3 +123,26 @@ fn a_read_outside_of_any_runtime_is_not_suspected_and_does_not_panic() {
     resolver.push(resolved("b", &backend([done("b")])));
     assert_eq!(runtime.block_on(stack.oneshot(Call::read())).unwrap(), Reply::Done("b"));
 }
+
+/// On the real clock, and on threads: whoever comes while the task ends finds it, or starts another.
+#[test]
+fn reads_on_two_threads_lose_no_wake_up_however_often_the_tick_ends() {
+    let runtime = Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
+    let rounds = async {
+        for round in 0..150 {
+            let resolver = resolver([("a", frozen()), ("b", backend([done("b")]))]);
+            let wait = Duration::from_millis(1);
+            let cache = suspecting(&resolver).suspect_after(wait).unwrap().build();
+            let stack = recovering(cache, attempts(3));
+            // Short reads that start the tick, and leave it to end by itself.
+            let short = tokio::time::timeout(wait / 2, stack.clone().oneshot(Call::read()));
+            let _left = short.await;
+            tokio::time::sleep(wait * (round % 8)).await;
+            let reads = [(); 4].map(|()| tokio::spawn(stack.clone().oneshot(Call::read())));
+            for read in reads {
+                assert_eq!(read.await.unwrap().unwrap(), Reply::Done("b"));
+            }
+        }
+    };
+    runtime.block_on(async { tokio::time::timeout(Duration::from_secs(30), rounds).await }).unwrap();
+}

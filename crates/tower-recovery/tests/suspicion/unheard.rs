@@ -1,15 +1,22 @@
 //! What is never given up: whatever would not be repeated for sure.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
 use tower::{ServiceBuilder, ServiceExt};
 use tower_recovery::{
     Access, ClassifyLayer, Dispatch, ReadOnlyRetryLayer, RequestRules, ReresolveLayer, SendSideOnly, StreamMode,
     StreamPolicy,
 };
+use tower_recovery_test::{ScriptedResolver, Step};
 
 use super::{
-    SUSPECT_AFTER, answering_after, stack,
+    SURELY_DUE, SUSPECT_AFTER, answering_after, stack,
     support::{
         Call, Protocol, Reply, ample, attempts, backend, done, recovering, reresolving, resolver, rules,
         rules_without_copies,
@@ -132,4 +139,47 @@ async fn a_frozen_write_keeps_no_tick_going() {
     super::poll_pending(&mut call);
     super::pass(SUSPECT_AFTER * 3).await;
     assert_eq!((super::tasks(), resolver.resolves(), call.is_woken()), (0, 1, false));
+}
+
+/// Copies of a read share a buffer with the request that was sent, which has lost its beginning by then.
+#[derive(Clone)]
+struct Incomplete(Arc<AtomicBool>);
+
+impl RequestRules<Call> for Incomplete {
+    type Method = &'static str;
+
+    fn method(&self, call: &Call) -> &'static str {
+        call.method
+    }
+
+    fn access(&self, _: &Call, _: &&'static str) -> Access {
+        Access::Read
+    }
+
+    fn copy(&self, call: &Call) -> Option<Call> {
+        Some(call.clone())
+    }
+
+    fn is_whole(&self, _: &Call) -> bool {
+        self.0.load(Relaxed)
+    }
+
+    fn silence(&self, _: &mut Call) {}
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_read_whose_copy_is_not_whole_any_more_waits_on() {
+    // Lost before it is due, and during the look-up.
+    for (loses, resolves) in [(SUSPECT_AFTER / 2, 1), (SURELY_DUE, 2)] {
+        let is_whole = Arc::new(AtomicBool::new(true));
+        let (old, new) = (answering_after("a", LATE), backend([done("b")]));
+        let look_up = Step::resolved("b", new.clone()).delayed(SUSPECT_AFTER);
+        let resolver = ScriptedResolver::new([Step::resolved("a", old.clone()), look_up]);
+        let stack = under!(Incomplete(Arc::clone(&is_whole)))(suspecting(&resolver).build());
+        let call = tokio::spawn(stack.oneshot(Call::read()));
+        super::pass(loses).await;
+        is_whole.store(false, Relaxed);
+        assert_eq!(call.await.unwrap().unwrap(), Reply::Done("a"));
+        assert_eq!((resolver.resolves(), old.dropped(), new.calls()), (resolves, 0, 0));
+    }
 }

@@ -20,9 +20,10 @@ enum Event {
     AnswerOfAnEndedFlight,
     Leave,
     LeaveAnEndedFlight,
+    Invalidate,
 }
 
-const EVENTS: [Event; 10] = [
+const EVENTS: [Event; 11] = [
     Event::Acquire,
     Event::LookUp,
     Event::EvictLive,
@@ -33,6 +34,7 @@ const EVENTS: [Event; 10] = [
     Event::AnswerOfAnEndedFlight,
     Event::Leave,
     Event::LeaveAnEndedFlight,
+    Event::Invalidate,
 ];
 
 /// What must hold, said with two options and some counters.
@@ -153,6 +155,15 @@ fn step(machine: &mut Machine<Handle>, model: &mut Model, event: Event) -> bool 
         Event::LeaveAnEndedFlight => {
             assert!(!machine.leave(model.ended_flight()), "whoever was served has nothing to end");
         }
+        Event::Invalidate => {
+            let was_live = model.live.take();
+            let invalidated = machine.invalidate();
+            let invalidated = invalidated.map(|live| (live.generation, live.identity.as_str().to_owned(), live.handle));
+            let expected = was_live.map(|(number, identity, handle)| (generation(number), identity.to_owned(), handle));
+            assert_eq!(invalidated, expected);
+            model.returned.extend(was_live.map(|(.., handle)| handle));
+            (model.flight, model.evicted, model.strikes) = (None, None, 0);
+        }
     }
     true
 }
@@ -197,7 +208,7 @@ fn every_order_of_events_up_to_length_six_keeps_the_rules() {
     let mut explored = 0;
     explore(&Machine::new(), &Model::default(), &mut Vec::new(), &mut explored);
     // A guard against an enumeration that prunes itself to nothing; the exact number changes with the list of events.
-    assert!(explored > 90_000, "only {explored} orders were explored");
+    assert!(explored > 130_000, "only {explored} orders were explored");
 }
 
 #[test]
@@ -212,6 +223,22 @@ fn an_eviction_during_a_look_up_lets_the_look_up_answer_those_who_come_now() {
     let (settled, _) = machine.settle(look_up, Some(Resolved::new("b", 2)));
     let previous = Some(Identity::from("a"));
     assert_eq!(settled, Settled::Installed { generation: Generation::FIRST.next(), previous });
+}
+
+#[test]
+fn an_invalidation_gives_up_the_flight_and_says_nothing_against_whoever_is_found_again() {
+    let mut machine = Machine::new();
+    let Acquired::Wait(Joined::New(first)) = machine.acquire() else { panic!("nothing is live") };
+    machine.settle(first, Some(Resolved::new("a", 1)));
+    let Joined::New(look_up) = machine.look_up() else { panic!("nothing was in flight") };
+    assert_eq!(machine.invalidate().map(|live| live.handle), Some(1));
+    let (settled, left_over) = machine.settle(look_up, Some(Resolved::new("b", 2)));
+    assert_eq!((settled, left_over), (Settled::Superseded, Some(2)), "it is made of what is gone");
+
+    let Acquired::Wait(Joined::New(next)) = machine.acquire() else { panic!("the flight was given up") };
+    let (settled, _) = machine.settle(next, Some(Resolved::new("a", 3)));
+    assert_eq!(settled, Settled::Installed { generation: Generation::FIRST.next(), previous: None });
+    assert_eq!(machine.strikes(), 0);
 }
 
 #[test]
