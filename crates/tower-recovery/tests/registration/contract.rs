@@ -87,6 +87,16 @@ async fn what_the_registry_holds_of_a_closed_connection_is_not_taken_for_ours() 
 }
 
 #[tokio::test(start_paused = true)]
+async fn without_a_connection_nothing_is_taken_for_ours_whatever_a_look_up_says() {
+    let worker = Worker::new(&Registry::new(), ID);
+    worker.next(Asked::LookUp, [Act::TakesForOurs; 10]);
+    let mut serving = Serving::starting(worker, |builder| builder);
+    let status = serving.looked_up(2).await;
+    assert_eq!((status.rebuilds, status.confirmed), (1, 1), "registered, and then believed");
+    assert!(serving.registry().open(ID).is_some());
+}
+
+#[tokio::test(start_paused = true)]
 async fn dropping_the_future_ends_the_probe_and_drops_the_connection() {
     // While it waits, and in the middle of each step.
     for step in [None, Some(Asked::LookUp), Some(Asked::Close), Some(Asked::Connect), Some(Asked::Register)] {

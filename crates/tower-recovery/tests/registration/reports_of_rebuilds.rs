@@ -76,14 +76,18 @@ async fn b92_a_process_whose_only_slot_is_busy_keeps_its_registration() {
 #[tokio::test(start_paused = true)]
 async fn b92_an_error_on_a_busy_connection_is_acted_upon() {
     let slot = slot();
-    let mut serving = Serving::begin();
+    let mut serving = Serving::of(Worker::new(&Registry::new(), ID).in_band(&slot));
     serving.healthy().await;
-    let work = LocalWork::of(&serving.worker, &slot, 600);
+    // The connection is heard of while the look-up waits for the slot, and then the look-up fails.
+    let work = LocalWork::of(&serving.worker, &slot, 9);
     serving.worker.next(Asked::LookUp, [Act::Fails("handler raised"); 2]);
+    serving.monitor.own_eviction_seen();
+    work.delivered().await;
 
+    let status = serving.looked_up(1).await;
+    assert_eq!(status.flaps, 1);
     let status = serving.until(|status| status.confirmed == 1).await;
     assert_eq!((status.rebuilds, status.flaps), (1, 1));
-    work.delivered().await;
     serving.is_sound();
 }
 

@@ -33,6 +33,8 @@ pub(crate) enum Act {
     FailsForGood(&'static str),
     /// Says that it is done, and has done nothing.
     Pretends,
+    /// A look-up that takes whatever is served under the id for ours.
+    TakesForOurs,
     Hangs,
     PanicsInCall,
     PanicsInPoll,
@@ -114,7 +116,7 @@ impl Worker {
     async fn go(&self, act: Act) -> Result<bool, BoxError> {
         let _in_flight = InFlight::enter(self);
         match act {
-            Act::Works | Act::Pretends => {}
+            Act::Works | Act::Pretends | Act::TakesForOurs => {}
             Act::Fails(cause) => return Err(cause.into()),
             Act::FailsForGood(cause) => return Err(Failure::new(Verdict::answered().permanent(), cause).into()),
             Act::Hangs => pending().await,
@@ -141,7 +143,10 @@ impl Registrar for Worker {
                 Some(slots) => Some(slots.acquire().await?),
                 None => None,
             };
-            if self.go(act).await? {
+            let is_asked = self.go(act).await?;
+            if act == Act::TakesForOurs {
+                Ok(Presence::Ours)
+            } else if is_asked {
                 self.registry.look_up(self.id, connection.map(|connection| connection.number))
             } else {
                 Ok(Presence::Missing)
