@@ -19,8 +19,9 @@
 //! - The registry **does not know the id**: at some moment of the **spread** (20 s), so that a fleet does not come back at one moment. The registry is asked once more before; what has repaired
 //!   itself meanwhile is left alone.
 //! - **No answer**: the same, since it may be our own connection that is at an end. After more look-ups without an answer if [set so](RegistrationProbeBuilder::unanswered_look_ups).
-//! - At most **one rebuild an interval**, from beginning to beginning. Within it, connecting and registering are tried again, from the close on, after a jittered linear backoff; not so what
-//!   is refused [for good](Registrar::Error). A rebuild that the second look-up does not confirm waits for the next one.
+//! - At most **one rebuild an interval**, from beginning to beginning. Within it, connecting and registering are tried again after a jittered linear backoff: from the close on, and only if the
+//!   registry, asked once more, still does not show us, nor anybody else. What is refused [for good](Registrar::Error) is not tried again. A rebuild that the second look-up does not
+//!   confirm waits for the next one.
 //! - The connection **reports its end** ([`disconnected`](RegistrationMonitor::disconnected)): transports repair themselves, so that moves the look-up to the end of a **grace** (30 s), and no more.
 //! - A call **is told that this process is not registered** ([`OwnEvictionWatch`]): at once.
 //! - **Somebody else** serves under the id: nothing is rebuilt until they are gone. Two processes that take an id from each other serve nobody.

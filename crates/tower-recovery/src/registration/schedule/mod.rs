@@ -5,10 +5,10 @@
 //!   Waiting ───────────────▶ LookingUp ─────────────▶ Spreading ──────────────▶ LookingAgain
 //!     ▲ ▲ ▲                    │                                                  │   │ still not ours
 //!     │ │ └────────────────────┘ ours, busy, another's                            │   ▼
-//!     │ └─────────────────────────────────────────────────────────────────────────┘ Closing ◀───────┐
-//!     │                                                                               │             │ pause
-//!     │       a step failed, and the interval is over or it will fail again           ▼             │
-//!     ├─────────────────────────────────────────────────────────────── Connecting, Registering ──▶ Pausing
+//!     │ └─────────────────────────────────────────────────────────────────────────┘ Closing
+//!     │                                                                               │
+//!     │       a step failed, and the interval is over or it will fail again           ▼
+//!     ├─────────────────────────────────────────────────────────────── Connecting, Registering ──▶ Pausing ──▶ LookingAgain
 //!     │                                                                               │
 //!     └──────────────────────────────── Confirming ◀──────────────────────────────────┘ registered
 //! ```
@@ -128,12 +128,26 @@ pub(super) struct Schedule {
 enum Stage {
     Waiting,
     LookingUp,
-    Spreading { until: Instant },
-    LookingAgain,
-    Closing { attempt: u32 },
-    Connecting { attempt: u32 },
-    Registering { attempt: u32 },
-    Pausing { until: Instant, attempt: u32 },
+    Spreading {
+        until: Instant,
+    },
+    /// Before each attempt at a rebuild: somebody else may have come, and an attempt may have done more than it was told.
+    LookingAgain {
+        attempt: u32,
+    },
+    Closing {
+        attempt: u32,
+    },
+    Connecting {
+        attempt: u32,
+    },
+    Registering {
+        attempt: u32,
+    },
+    Pausing {
+        until: Instant,
+        attempt: u32,
+    },
     Confirming,
 }
 
@@ -170,7 +184,7 @@ impl Schedule {
 
     /// What is to be done now. An order to wait may be asked for again before its time, after a signal; every other one is to be carried out, and its end told.
     ///
-    /// Waiting => LookingUp; Spreading => LookingAgain; Pausing => Closing, when their time is up.
+    /// Waiting => LookingUp; Spreading, Pausing => LookingAgain, when their time is up.
     pub(super) fn next(&mut self, now: Instant) -> Order {
         match self.stage {
             Stage::Waiting if now < self.due => return Order::WaitUntil(self.due),
@@ -181,8 +195,8 @@ impl Schedule {
                 self.due_an_interval_after(now);
                 self.stage = Stage::LookingUp;
             }
-            Stage::Spreading { .. } => self.stage = Stage::LookingAgain,
-            Stage::Pausing { attempt, .. } => self.stage = Stage::Closing { attempt },
+            Stage::Spreading { .. } => self.stage = Stage::LookingAgain { attempt: 1 },
+            Stage::Pausing { attempt, .. } => self.stage = Stage::LookingAgain { attempt },
             _ => {}
         }
         match self.stage {
@@ -263,7 +277,7 @@ impl Schedule {
                 let floor = self.look_up_ended.map(|ended| clock::later(ended, self.times.look_up_floor()));
                 self.bring_forward(floor.map_or(now, |floor| floor.max(now)));
             }
-            Stage::LookingUp | Stage::LookingAgain => self.asked_again = true,
+            Stage::LookingUp | Stage::LookingAgain { .. } => self.asked_again = true,
             _ => {}
         }
     }
@@ -290,7 +304,7 @@ impl Schedule {
             Sight::Ours => {
                 self.busy = 0;
                 self.starts = false;
-                if stage == Stage::Confirming {
+                if stage == Stage::Confirming || matches!(stage, Stage::LookingAgain { attempt: 2.. }) {
                     self.due_an_interval_after(now);
                     return Meaning::Confirmed;
                 }
@@ -320,22 +334,34 @@ impl Schedule {
         self.unanswered >= self.times.unanswered_look_ups
     }
 
-    /// The registration is to be rebuilt: an interval after the last rebuild began at the earliest, and otherwise at a moment that chance says.
+    /// The registration is to be rebuilt.
     fn fail(&mut self, stage: Stage, now: Instant, chance: f64) {
-        let spread = match stage {
-            Stage::LookingUp if !self.starts => clock::part(self.times.rebuild_spread, chance.clamp(0.0, 1.0)),
-            _ => Duration::ZERO,
-        };
+        match stage {
+            Stage::LookingAgain { attempt: attempt @ 2.. } if now < self.due => self.stage = Stage::Closing { attempt },
+            Stage::LookingAgain { attempt: 2.. } => {}
+            Stage::LookingUp => self.spread(now, chance),
+            _ => self.begin(now),
+        }
+    }
+
+    /// The rebuild begins an interval after the last one began at the earliest, and otherwise at a moment that chance says.
+    fn spread(&mut self, now: Instant, chance: f64) {
+        let spread = if self.starts { Duration::ZERO } else { self.times.rebuild_spread };
+        let until = clock::later(now, clock::part(spread, chance.clamp(0.0, 1.0)));
         let allowed = self.rebuild_began.map(|began| clock::later(began, self.times.interval));
-        let until = allowed.map_or(now, |allowed| allowed.max(now)).max(clock::later(now, spread));
-        self.stage = if until > now {
-            Stage::Spreading { until }
+        let until = allowed.map_or(until, |allowed| allowed.max(until));
+        if until > now {
+            self.stage = Stage::Spreading { until };
         } else {
-            self.rebuild_began = Some(now);
-            self.due = self.due.max(clock::later(now, self.times.look_up_after_rebuild()));
-            self.unmoved = self.unmoved.max(self.due);
-            self.starts = false;
-            Stage::Closing { attempt: 1 }
-        };
+            self.begin(now);
+        }
+    }
+
+    fn begin(&mut self, now: Instant) {
+        self.rebuild_began = Some(now);
+        self.due = self.due.max(clock::later(now, self.times.look_up_after_rebuild()));
+        self.unmoved = self.unmoved.max(self.due);
+        self.starts = false;
+        self.stage = Stage::Closing { attempt: 1 };
     }
 }

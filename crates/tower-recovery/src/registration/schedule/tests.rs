@@ -111,6 +111,14 @@ impl Run {
         self.ends(Done, time);
     }
 
+    /// The next attempt at a rebuild begins at that time, and no moment before: with a look-up, at one time.
+    #[track_caller]
+    fn tries_again(&mut self, time: Duration, attempt: u32) {
+        self.first_orders(time, LookUp);
+        assert_eq!(self.sees(Missing, time), Failing);
+        self.orders(time, Close { attempt });
+    }
+
     /// All steps, up to the look-up that confirms them.
     #[track_caller]
     fn rebuilds(&mut self, time: Duration) {

@@ -56,6 +56,8 @@ struct Watched {
     attempt: u32,
     /// Orders in a row without a wait.
     in_a_row: u32,
+    /// Whether there was a wait since the last attempt to connect.
+    paused: bool,
 }
 
 impl Watched {
@@ -72,6 +74,7 @@ impl Watched {
             rebuild_began: None,
             attempt: 0,
             in_a_row: 0,
+            paused: false,
         };
         watched.order();
         watched
@@ -83,7 +86,7 @@ impl Watched {
         let order = self.schedule.next(self.now);
         if let WaitUntil(until) = order {
             self.order = order;
-            self.in_a_row = 0;
+            (self.in_a_row, self.paused) = (0, true);
             return self.waits(until);
         }
         // Asked again without an end: the same.
@@ -106,11 +109,15 @@ impl Watched {
             Close { attempt: 1 } => self.begins_a_rebuild(),
             Close { attempt } => {
                 assert_eq!(attempt, self.attempt + 1);
-                assert!(matches!(self.before, Some(Connect | Register)), "{:?}", self.before);
-                assert!(matches!(had, WaitUntil(_)), "no step is tried again without a pause");
+                assert_eq!(self.before, Some(LookUp), "the look-up just before says that it is needed");
+                assert!(matches!(self.sight, Some(Missing | Unanswered | Busy)), "{:?}", self.sight);
+                assert!(self.paused, "no step is tried again without a pause");
                 self.attempt = attempt;
             }
-            Connect => assert_eq!(self.before, Some(Close { attempt: self.attempt })),
+            Connect => {
+                assert_eq!(self.before, Some(Close { attempt: self.attempt }));
+                self.paused = false;
+            }
             Register => assert_eq!(self.before, Some(Connect)),
         }
         (self.before, self.order) = (Some(order), order);

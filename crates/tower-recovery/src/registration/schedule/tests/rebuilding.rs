@@ -20,13 +20,13 @@ fn a_step_that_fails_is_tried_again_from_the_close_on_after_a_growing_pause() {
     run.orders(secs(1), Connect);
     run.ends(Failed, secs(2));
     // A second, and two.
-    run.first_orders(secs(3), Close { attempt: 2 });
+    run.tries_again(secs(3), 2);
     run.schedule.closed();
     run.orders(secs(3), Connect);
     run.ends(Done, secs(3));
     run.orders(secs(3), Register);
     run.ends(Failed, secs(4));
-    run.first_orders(secs(6), Close { attempt: 3 });
+    run.tries_again(secs(6), 3);
     run.reconnects(secs(6), 3);
     run.orders(secs(6), Register);
     run.ends(Done, secs(6));
@@ -40,7 +40,7 @@ fn chance_takes_up_to_half_of_a_pause() {
     run.schedule.closed();
     run.orders(secs(0), Connect);
     run.schedule.step_ended(Failed, run.at(secs(10)), 1.0);
-    run.first_orders(Duration::from_millis(10_500), Close { attempt: 2 });
+    run.tries_again(Duration::from_millis(10_500), 2);
 }
 
 #[test]
@@ -51,9 +51,13 @@ fn a_pause_that_would_not_end_before_the_next_look_up_is_not_begun() {
         run.schedule.closed();
         run.orders(secs(0), Connect);
         run.ends(Failed, failed);
-        let next = if waits_for_a_try { Close { attempt: 2 } } else { LookUp };
-        let until = if waits_for_a_try { failed + secs(1) } else { secs(60) };
-        run.first_orders(until, next);
+        if waits_for_a_try {
+            run.tries_again(failed + secs(1), 2);
+        } else {
+            run.first_orders(secs(60), LookUp);
+            assert_eq!(run.sees(Missing, secs(60)), Failing);
+            run.orders(secs(60), Close { attempt: 1 });
+        }
     }
 }
 
@@ -176,9 +180,51 @@ fn however_long_nobody_answers_each_rebuild_has_time_to_try_again() {
         run.schedule.closed();
         run.orders(time, Connect);
         run.ends(Failed, time);
-        run.first_orders(began + secs(1), Close { attempt: 2 });
-        time = began + secs(1);
+        run.first_orders(began + secs(1), LookUp);
+        time = began + secs(11);
+        assert_eq!(run.sees(Unanswered, time), Failing);
+        run.orders(time, Close { attempt: 2 });
         run.schedule.closed();
         run.ends(FailedForGood, time);
     }
+}
+
+/// A rebuild whose first attempt failed to register at 1; the second one begins at 2.
+fn failed_to_register() -> Run {
+    let mut run = Run::rebuilding(TIMES);
+    run.reconnects(secs(0), 1);
+    run.orders(secs(0), Register);
+    run.ends(Failed, secs(1));
+    run.first_orders(secs(2), LookUp);
+    run
+}
+
+#[test]
+fn an_attempt_that_did_more_than_it_was_told_is_the_last_one() {
+    let mut run = failed_to_register();
+    assert_eq!(run.sees(Ours, secs(2)), Confirmed, "only the answer was lost");
+    run.first_orders(secs(62), LookUp);
+}
+
+#[test]
+fn whoever_came_between_two_attempts_keeps_the_id() {
+    let mut run = failed_to_register();
+    assert_eq!(run.sees(Another, secs(2)), Superseded);
+    run.first_orders(secs(60), LookUp);
+}
+
+#[test]
+fn a_look_up_between_two_attempts_that_lasts_until_the_next_one_is_due_leaves_it_to_that() {
+    for (ended, tries) in [(secs(60) - MOMENT, true), (secs(60), false)] {
+        let mut run = failed_to_register();
+        assert_eq!(run.sees(Unanswered, ended), Failing);
+        run.orders(ended, if tries { Close { attempt: 2 } } else { LookUp });
+    }
+}
+
+#[test]
+fn a_busy_connection_is_left_alone_between_two_attempts_too() {
+    let mut run = failed_to_register();
+    assert_eq!(run.sees(Busy, secs(12)), Undecided);
+    run.first_orders(secs(60), LookUp);
 }

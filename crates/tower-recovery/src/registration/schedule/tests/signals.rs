@@ -234,7 +234,7 @@ fn while_the_registration_is_rebuilt_signals_change_nothing() {
     signals(&mut run, secs(72));
     run.ends(Failed, secs(72));
     signals(&mut run, secs(72));
-    run.first_orders(secs(73), Close { attempt: 2 });
+    run.tries_again(secs(73), 2);
     run.reconnects(secs(73), 2);
     run.orders(secs(73), Register);
     signals(&mut run, secs(74));
