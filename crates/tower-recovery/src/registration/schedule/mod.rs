@@ -285,12 +285,12 @@ impl Schedule {
             Sight::Ours => {
                 self.busy = 0;
                 self.starts = false;
-                if stage == Stage::Confirming {
+                // A second look-up that waited for a rebuild to be allowed stands for the regular one that was due meanwhile.
+                if stage == Stage::Confirming || self.due <= now {
                     self.asked = now;
                     self.due = clock::later(now, self.times.interval);
-                    return Meaning::Confirmed;
                 }
-                Meaning::Registered
+                if stage == Stage::Confirming { Meaning::Confirmed } else { Meaning::Registered }
             }
             Sight::Another => Meaning::Superseded,
             _ if stage == Stage::Confirming => Meaning::Unconfirmed,
