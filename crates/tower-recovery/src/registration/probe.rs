@@ -70,11 +70,12 @@ impl<R: Registrar> RegistrationProbe<R> {
         self.hear();
     }
 
-    /// Tells the schedule what was noticed since. A call that was told of an eviction is the last word: it is proof, and the end of a connection is not.
+    /// Tells the schedule what was noticed since, so that it knows in which of its stages that was. A call that was told of an eviction is the last word: it is proof, and the end of a connection is not.
     fn hear(&mut self) {
         let (disconnected, evicted) = self.signals.take();
         let now = Instant::now();
-        if disconnected {
+        // Without a connection there is no transport that could repair itself.
+        if disconnected && self.connection.is_some() {
             self.schedule.disconnected(now);
         }
         if evicted {
@@ -115,6 +116,8 @@ impl<R: Registrar> RegistrationProbe<R> {
             Ok(Presence::Ours) => missing("the registry holds what is left of a connection that is closed"),
             Ok(Presence::Missing) => missing("the registry does not know it"),
             Ok(Presence::Another(other)) => Seen { sight: Sight::Another, other: Some(other), cause: String::new() },
+            // Nothing is kept by waiting for an answer.
+            Err(error) if self.connection.is_none() => missing(&event::text(&error)),
             Err(error) => {
                 let sight = if self.is_busy(&error, began) { Sight::Busy } else { Sight::Unanswered };
                 Seen { sight, other: None, cause: event::text(&error) }
@@ -144,6 +147,7 @@ impl<R: Registrar> RegistrationProbe<R> {
                 self.step_failed(RebuildStep::Close, &error, false);
             }
         }
+        self.hear();
         self.schedule.closed();
     }
 
@@ -155,6 +159,7 @@ impl<R: Registrar> RegistrationProbe<R> {
             }
             Err(error) => self.outcome_of(RebuildStep::Connect, &error),
         };
+        self.hear();
         self.schedule.step_ended(outcome, Instant::now(), fastrand::f64());
     }
 
@@ -170,6 +175,7 @@ impl<R: Registrar> RegistrationProbe<R> {
             // A handle that panics while it is dropped is the application's, and ends no probe.
             let _panic = catch_unwind(AssertUnwindSafe(|| derived.invalidate()));
         }
+        self.hear();
         self.schedule.step_ended(outcome, Instant::now(), fastrand::f64());
     }
 

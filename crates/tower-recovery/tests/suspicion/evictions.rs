@@ -13,7 +13,7 @@ use super::{
 
 /// A first call that hangs, for the read under suspicion, and a second one that fails so that it evicts.
 fn freezing_then_lost(gate: &Gate) -> Backend {
-    backend([Step::hang(), fails(Fault::Lost).behind(gate)])
+    backend([super::freezes(), fails(Fault::Lost).behind(gate)])
 }
 
 #[tokio::test(start_paused = true)]

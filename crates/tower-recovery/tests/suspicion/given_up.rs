@@ -3,7 +3,7 @@
 use tokio::time::Instant;
 use tower::ServiceExt;
 use tower_recovery::{Delivery, RecoveryEvent};
-use tower_recovery_test::{ScriptedResolver, Step};
+use tower_recovery_test::ScriptedResolver;
 
 use super::{
     Events, SUSPECT_AFTER, TICK, answering_after, frozen, pass, stack,
@@ -100,7 +100,7 @@ async fn the_reports_say_who_was_suspected_and_why_the_attempt_failed() {
 #[tokio::test(start_paused = true)]
 async fn nobody_is_evicted_and_calls_under_way_on_the_old_instance_finish() {
     let events = Events::default();
-    let old = backend([done("a").delayed(SUSPECT_AFTER * 5), Step::hang()]);
+    let old = backend([done("a").delayed(SUSPECT_AFTER * 5), super::freezes()]);
     let resolver = resolver([("a", old.clone()), ("b", backend([done("b")]))]);
     let stack = recovering(suspecting(&resolver).observer(events.observer()).build(), attempts(3));
     let write = tokio::spawn(stack.clone().oneshot(Call::write()));

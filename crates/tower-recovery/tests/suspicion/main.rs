@@ -26,7 +26,7 @@ use tower::Service;
 use tower_recovery::{Failure, HandleCache, HandleCacheBuilder, RecoveryEvent};
 use tower_recovery_test::{ScriptedResolver, ScriptedService, Step};
 
-use self::support::{Call, Reply, attempts, backend, done, recovering};
+use self::support::{Call, Fault, Reply, attempts, backend, done, fails, recovering};
 
 /// How long a read waits before it has the registry asked, and the length of the tick that follows from it.
 const SUSPECT_AFTER: Duration = Duration::from_secs(1);
@@ -51,9 +51,14 @@ fn stack(
     recovering(suspecting(resolver).build(), attempts(3))
 }
 
-/// An instance that takes each call and never answers.
+/// An instance that takes each call and does not answer.
 fn frozen() -> Backend {
-    backend([Step::hang()])
+    backend([freezes()])
+}
+
+/// It fails after a month, so that a test whose call is not given up fails, too, and does not hang.
+fn freezes() -> Step<Reply> {
+    fails(Fault::NoSuchFile).delayed(Duration::from_secs(30 * 24 * 60 * 60))
 }
 
 /// One that answers so late.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 use tower::ServiceExt;
-use tower_recovery_test::ScriptedResolver;
+use tower_recovery_test::{ScriptedResolver, Step};
 
 use super::{
     SURELY_DUE, SUSPECT_AFTER, TICK, answering_after, frozen, pass, poll_pending, stack,
@@ -68,7 +68,7 @@ async fn one_task_ticks_for_all_reads_and_all_clones() {
 #[tokio::test(start_paused = true)]
 async fn reads_that_come_at_any_moment_of_its_end_are_suspected_all_the_same() {
     for pause in 0..=2 * 12 * 2 {
-        let old = backend([done("a").delayed(Duration::from_millis(1)), tower_recovery_test::Step::hang()]);
+        let old = backend([done("a").delayed(Duration::from_millis(1)), super::freezes()]);
         let resolver = resolver([("a", old), ("b", backend([done("b")]))]);
         let stack = stack(&resolver);
         stack.clone().oneshot(Call::read()).await.unwrap();
@@ -110,7 +110,7 @@ fn the_runtime_that_ticks_may_be_shut_down_and_the_next_one_ticks_on() {
 #[test]
 fn a_read_outside_of_any_runtime_is_not_suspected_and_does_not_panic() {
     let runtime = runtime();
-    let resolver = resolver([("a", frozen())]);
+    let resolver = resolver([("a", backend([Step::hang(), super::freezes()]))]);
     let cache = suspecting(&resolver).build();
     runtime.block_on(cache.acquire()).unwrap();
     let stack = recovering(cache, attempts(3));

@@ -216,7 +216,7 @@ impl Schedule {
         let disconnected = std::mem::take(&mut self.disconnected);
         let meaning = self.judge(sight, disconnected && !asked_again, now, chance);
         // What it showed may be from before that was noticed.
-        if matches!(meaning, Meaning::Registered | Meaning::Undecided) {
+        if matches!(meaning, Meaning::Registered | Meaning::Confirmed | Meaning::Undecided) {
             if asked_again {
                 self.asked_for = true;
                 self.bring_forward(clock::later(now, self.times.look_up_floor()));
@@ -304,11 +304,12 @@ impl Schedule {
             Sight::Ours => {
                 self.busy = 0;
                 self.starts = false;
-                if stage == Stage::Confirming || matches!(stage, Stage::LookingAgain { attempt: 2.. }) {
+                let confirms = matches!(stage, Stage::Confirming | Stage::LookingAgain { attempt: 2.. });
+                // A second look-up that waited for a rebuild to be allowed stands for the regular one that was due meanwhile.
+                if confirms || self.due <= now {
                     self.due_an_interval_after(now);
-                    return Meaning::Confirmed;
                 }
-                Meaning::Registered
+                if confirms { Meaning::Confirmed } else { Meaning::Registered }
             }
             Sight::Another => Meaning::Superseded,
             _ if stage == Stage::Confirming => Meaning::Unconfirmed,

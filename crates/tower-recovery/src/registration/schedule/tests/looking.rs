@@ -32,6 +32,22 @@ fn a_registration_that_repaired_itself_in_the_spread_is_left_alone() {
 }
 
 #[test]
+fn a_second_look_up_stands_for_the_regular_one_that_was_due_meanwhile() {
+    for (found, next) in [(secs(70) - MOMENT, 70), (secs(70), 130), (secs(73), 133)] {
+        let mut run = Run::rebuilding(TIMES);
+        run.rebuilds(secs(4));
+        assert_eq!(run.sees(Missing, secs(4)), Unconfirmed);
+        run.look_up_now(secs(5));
+        run.orders(secs(10), LookUp);
+        assert_eq!(run.sees(Missing, secs(10)), Failing);
+        // The next rebuild may begin at 60, and the next look-up is due at 70.
+        run.first_orders(secs(60), LookUp);
+        assert_eq!(run.sees(Ours, found), Registered);
+        run.first_orders(secs(next), LookUp);
+    }
+}
+
+#[test]
 fn no_answer_is_a_loss_and_the_second_look_up_decides() {
     let mut run = Run::registered(TIMES);
     run.orders(secs(0), LookUp);
