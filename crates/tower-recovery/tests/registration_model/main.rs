@@ -24,7 +24,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRunner};
 
 use crate::{script::Script, strategies::scripts};
 
-const SCRIPTS: u32 = 1_000;
+const SCRIPTS: u32 = 500;
 
 fn wanted() -> u32 {
     match std::env::var("TOWER_RECOVERY_SCRIPTS") {
@@ -76,7 +76,12 @@ fn shortest(mut script: Script) -> (Script, Option<String>) {
 /// What the script breaks, if it breaks anything.
 fn broken_law(script: &Script) -> Option<String> {
     let panic = catch_unwind(AssertUnwindSafe(|| driver::run(script))).err()?;
-    Some(panic.downcast().map_or_else(|_| String::from("a panic that is no text"), |text| *text))
+    let text = panic.downcast::<String>().map(|text| *text);
+    Some(
+        text.unwrap_or_else(|panic| {
+            panic.downcast::<&str>().map_or("a panic that is no text", |text| *text).to_owned()
+        }),
+    )
 }
 
 /// The script as the arguments of a regression: its `Debug` form is Rust.

@@ -31,11 +31,11 @@ fn episodes() -> impl Strategy<Value = Vec<(u32, Step)>> {
             let seen = (seen, Step::EvictionSeen { times: 1 });
             std::iter::once((pause, loss)).chain(ends).chain([seen]).collect()
         }),
-        // The connection ends where it is looked up.
-        1 => (pauses(), losses(), soon(), soon()).prop_map(|(pause, loss, first, second)| {
-            let asks = Step::EvictionSeen { times: 1 };
-            let slowly = Step::LookUps { number: 1, takes: 9_000, end: LookUp::Truth };
-            vec![(pause, loss), (0, slowly), (0, asks), (first, Step::Disconnected { times: 1 }), (second, asks)]
+        // The connection ends, and again in the look-up after the grace, and in the one after that.
+        1 => (pauses(), losses(), 0..11_000_u32, 35_000..43_000_u32).prop_map(|(pause, loss, first, second)| {
+            let ends = Step::Disconnected { times: 1 };
+            let slowly = Step::LookUps { number: 3, takes: 9_000, end: LookUp::Truth };
+            vec![(pause, loss), (0, slowly), (0, ends), (30_000 + first, ends), (second, ends)]
         }),
         // An outage, in which another process may come.
         1 => (pauses(), 1..8_u8, takes(), prop::bool::ANY).prop_map(|(pause, number, takes, another)| {

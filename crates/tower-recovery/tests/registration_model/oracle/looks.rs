@@ -13,16 +13,18 @@ use crate::{
 #[derive(Clone, Copy, Debug, Default)]
 struct Signals {
     first_disconnect: Option<Duration>,
+    last_disconnect: Option<Duration>,
     first_eviction: Option<Duration>,
 }
 
 pub(super) struct Looks {
     pub(super) number: u64,
     pub(super) episodes: u64,
-    pub(super) recovered: u64,
+    /// After which time, each.
+    pub(super) recovered: Vec<Duration>,
     pub(super) confirmed: u64,
     judge: Judge,
-    is_lost: bool,
+    lost: Option<Duration>,
     /// A call was told, and no look-up has begun since.
     proof: bool,
     /// When the last look-up that was not the second one began; when one ended that confirmed.
@@ -39,10 +41,10 @@ pub(super) fn judge(setup: Setup, record: &[Seen]) -> Looks {
     let mut looks = Looks {
         number: 0,
         episodes: 0,
-        recovered: 0,
+        recovered: Vec::new(),
         confirmed: 0,
         judge: Judge::new(setup),
-        is_lost: false,
+        lost: None,
         proof: false,
         regular: Duration::ZERO,
         rebuild_began: None,
@@ -117,11 +119,12 @@ fn waits_for_a_first(record: &[Seen], place: usize, looks: &Looks) -> bool {
 
 impl Signals {
     fn hear(&mut self, seen: &Seen) {
-        let signal = match seen.what {
-            What::Disconnected => &mut self.first_disconnect,
-            _ => &mut self.first_eviction,
-        };
-        signal.get_or_insert(seen.at);
+        if seen.what == What::Disconnected {
+            self.first_disconnect.get_or_insert(seen.at);
+            self.last_disconnect = Some(seen.at);
+        } else {
+            self.first_eviction.get_or_insert(seen.at);
+        }
     }
 
     fn nothing(self) -> bool {
@@ -194,6 +197,9 @@ impl Looks {
             return;
         }
         assert!(now <= regular + GRACE + TICK, "law 10: put off by {:?}", now - regular);
+        if let Some(disconnect) = signals.last_disconnect {
+            assert!(now <= disconnect + GRACE + TICK, "a disconnect was not looked at for {:?}", now - disconnect);
+        }
         if let Some(eviction) = signals.first_eviction {
             assert!(now >= regular.min(ended + FLOOR), "law 11: asked again after {:?}", now - ended);
             let latest = (ended + FLOOR).max(eviction) + TICK;
@@ -210,8 +216,7 @@ impl Looks {
         let meaning = self.judge.meaning(role, answer, connected, disconnected);
         match meaning {
             Meaning::Found => {
-                self.recovered += u64::from(self.is_lost);
-                self.is_lost = false;
+                self.recovered.extend(self.lost.take().map(|lost| now - lost));
                 let confirms = matches!(role, Role::Confirming | Role::Between);
                 self.confirmed += u64::from(confirms);
                 // It stands for the regular one, if that was due meanwhile.
@@ -220,8 +225,8 @@ impl Looks {
                 }
             }
             Meaning::Lost | Meaning::Another => {
-                self.episodes += u64::from(!self.is_lost);
-                self.is_lost = true;
+                self.episodes += u64::from(self.lost.is_none());
+                self.lost.get_or_insert(now);
             }
             Meaning::Nothing => {}
         }
@@ -229,6 +234,7 @@ impl Looks {
             // It may be from before they were.
             self.since_last = Signals {
                 first_disconnect: during.first_disconnect.map(|_| now),
+                last_disconnect: during.last_disconnect.map(|_| now),
                 first_eviction: during.first_eviction,
             };
             self.proof = during.first_eviction.is_some();

@@ -4,7 +4,13 @@ mod looks;
 mod meaning;
 mod steps;
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::{
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
 use tower_recovery::{
     RecoveryEvent,
@@ -13,14 +19,15 @@ use tower_recovery::{
 
 use crate::{record::Seen, script::Setup};
 
-/// How many events of each kind an observer heard.
+/// What an observer heard: of most kinds of events how many.
 #[derive(Default)]
 pub(crate) struct Told {
     lost: AtomicU64,
     rebuilding: AtomicU64,
     confirmed: AtomicU64,
     unconfirmed: AtomicU64,
-    recovered: AtomicU64,
+    /// After which time.
+    recovered: Mutex<Vec<Duration>>,
 }
 
 /// What is so when the registry has worked for as long as a process needs.
@@ -40,7 +47,9 @@ impl Told {
             }
             RecoveryEvent::RegistrationRebuilt { confirmed: true, .. } => &self.confirmed,
             RecoveryEvent::RegistrationRebuilt { .. } => &self.unconfirmed,
-            RecoveryEvent::RegistrationRecovered { .. } => &self.recovered,
+            RecoveryEvent::RegistrationRecovered { after, .. } => {
+                return self.recovered.lock().expect("nobody panics here").push(*after);
+            }
             _ => return,
         };
         counter.fetch_add(1, Relaxed);
@@ -66,7 +75,7 @@ pub(crate) fn judge(setup: Setup, record: &[Seen], outcome: &Outcome, status: &R
     let heard = |counter: &AtomicU64| counter.load(Relaxed);
     assert_eq!(heard(&told.rebuilding), steps.rebuilds);
     assert_eq!(heard(&told.confirmed), looks.confirmed);
-    assert_eq!(heard(&told.recovered), looks.recovered);
+    assert_eq!(*told.recovered.lock().expect("nobody panics here"), looks.recovered, "from the first loss on");
     assert!(heard(&told.lost) <= looks.episodes, "a loss is told once an episode");
     assert!(heard(&told.unconfirmed) + heard(&told.confirmed) <= steps.rebuilds);
 }
