@@ -184,7 +184,7 @@ impl Watched {
             Failing | Unconfirmed | Undecided => assert!(!matches!(sight, Ours | Another)),
         }
         self.regular = match meaning {
-            Confirmed => Some(self.now + TIMES.interval),
+            Confirmed if !signalled => Some(self.now + TIMES.interval),
             Registered if !signalled => Some(self.asked + TIMES.interval),
             _ => None,
         };
