@@ -143,9 +143,9 @@ impl<R: Registrar> RegistrationProbeBuilder<R> {
     pub fn build(self) -> Result<RegistrationProbe<R>, InvalidSetting> {
         let times = self.times()?;
         let now = Instant::now();
-        let schedule = match &self.connection {
-            Some(_) => Schedule::registered(times, now, fastrand::f64()),
-            None => Schedule::starting(times, now),
+        let (schedule, status) = match &self.connection {
+            Some(_) => (Schedule::registered(times, now, fastrand::f64()), RegistrationStatus::unseen()),
+            None => (Schedule::starting(times, now), RegistrationStatus::starting(now)),
         };
         Ok(RegistrationProbe {
             registrar: self.registrar,
@@ -155,7 +155,7 @@ impl<R: Registrar> RegistrationProbeBuilder<R> {
             reporter: self.reporter,
             times,
             schedule,
-            status: watch::Sender::new(RegistrationStatus::unseen()),
+            status: watch::Sender::new(status),
             signals: Arc::<Signals>::default(),
         })
     }

@@ -117,10 +117,10 @@ impl<R: Registrar> RegistrationProbe<R> {
             Ok(Presence::Missing) => missing("the registry does not know it"),
             Ok(Presence::Another(other)) => Seen { sight: Sight::Another, other: Some(other), cause: String::new() },
             // Nothing is kept by waiting for an answer.
-            Err(error) if self.connection.is_none() => missing(&event::text(&error)),
+            Err(error) if self.connection.is_none() => missing(&text(&error)),
             Err(error) => {
                 let sight = if self.is_busy(&error, began) { Sight::Busy } else { Sight::Unanswered };
-                Seen { sight, other: None, cause: event::text(&error) }
+                Seen { sight, other: None, cause: text(&error) }
             }
         }
     }
@@ -186,7 +186,7 @@ impl<R: Registrar> RegistrationProbe<R> {
     }
 
     fn step_failed(&self, step: RebuildStep, error: &StepError, permanent: bool) {
-        let cause = event::text(error);
+        let cause = text(error);
         self.report(RecoveryEvent::RegistrationStepFailed { name: self.name(), step, cause, permanent });
     }
 
@@ -217,6 +217,12 @@ impl<R: Registrar> RegistrationProbe<R> {
     fn report(&self, event: RecoveryEvent) {
         self.reporter.report(&event);
     }
+}
+
+/// An error's text is a registrar's, too: one that panics ends no probe.
+fn text(error: &StepError) -> String {
+    catch_unwind(AssertUnwindSafe(|| event::text(error)))
+        .unwrap_or_else(|_| String::from("an error that cannot be shown"))
 }
 
 /// What a look-up came to.

@@ -22,7 +22,7 @@ pub struct RegistrationStatus {
     pub rebuilds: u64,
     /// How many of them a look-up confirmed.
     pub confirmed: u64,
-    /// How many times the registration began to fail: one for each episode, however many look-ups it lasted.
+    /// How many times the registration began to fail: one for each episode, however many look-ups it lasted. Where the probe began without a connection, until it was registered is none.
     pub flaps: u64,
 }
 
@@ -36,7 +36,7 @@ pub enum RegistrationHealth {
     Healthy,
     /// It does not, or gives no answer. The registration is rebuilt.
     Failing {
-        /// When that was seen first.
+        /// When that was seen first; of a process that began without a connection, when its probe was built.
         since: Instant,
     },
     /// Somebody else serves under the id. Nothing is rebuilt until they are gone.
@@ -57,8 +57,14 @@ pub(super) enum News {
 }
 
 impl RegistrationStatus {
+    /// Of a process that is registered, as far as it knows.
     pub(super) fn unseen() -> Self {
         Self { health: RegistrationHealth::Unseen, look_ups: 0, rebuilds: 0, confirmed: 0, flaps: 0 }
+    }
+
+    /// Of a process that is not connected yet. That is nothing lost.
+    pub(super) fn starting(now: Instant) -> Self {
+        Self { health: RegistrationHealth::Failing { since: now }, ..Self::unseen() }
     }
 
     /// Whether the registry served this process when it was asked last. Before the first look-up nobody knows.

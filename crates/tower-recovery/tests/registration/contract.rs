@@ -72,7 +72,7 @@ async fn a_process_that_starts_while_the_registry_is_down_is_registered_when_it_
     let back = Instant::now();
     serving.healthy().await;
     assert!(back.elapsed() <= INTERVAL + SPREAD + seconds(1));
-    assert_eq!(serving.status().flaps, 1);
+    assert_eq!(serving.status().flaps, 0, "nothing was lost");
 }
 
 #[tokio::test(start_paused = true)]

@@ -106,7 +106,9 @@ async fn steps_that_fail_are_tried_again_within_the_interval_less_and_less_often
     assert!((5..=20).contains(&tries.len()), "{} tries in an interval", tries.len());
     for (number, pair) in (1..).zip(tries.windows(2)) {
         let (pause, whole) = (pair[1] - pair[0], seconds(number).min(seconds(15)));
-        assert!(pause * 2 >= whole && pause <= whole + Duration::from_millis(1), "the {number}th: {pause:?}");
+        // With the look-up before each of them, of 10 ms, and the tick of a timer.
+        let longest = whole + Duration::from_millis(11);
+        assert!(pause * 2 >= whole && pause <= longest, "the {number}th: {pause:?}");
     }
     assert_apart(&rebuilds, INTERVAL);
     serving.is_sound();

@@ -44,7 +44,7 @@ pub(super) fn judge(setup: Setup, record: &[Seen]) -> Looks {
         recovered: Vec::new(),
         confirmed: 0,
         judge: Judge::new(setup),
-        lost: None,
+        lost: (!setup.connected).then_some(Duration::ZERO),
         proof: false,
         regular: Duration::ZERO,
         rebuild_began: None,
