@@ -40,6 +40,11 @@ pub(crate) fn polling_last<Polled>(poll: impl FnOnce() -> Polled) -> Polled {
     saying(Word::PolledLast, poll)
 }
 
+/// Polls what is nobody's attempt, and may be polled by anybody's.
+pub(crate) fn saying_nothing<Polled>(poll: impl FnOnce() -> Polled) -> Polled {
+    saying(Word::Nothing, poll)
+}
+
 /// Whether the attempt that is being called may be given up before it fails.
 pub(crate) fn may_be_given_up() -> bool {
     WORD.get() == Word::Called
@@ -94,6 +99,8 @@ mod tests {
         polling_last(|| {
             assert!(is_last_poll() && !may_still_be_given_up());
             polling(false, || assert!(!is_last_poll()));
+            saying_nothing(|| assert!(!is_last_poll()));
+            assert!(is_last_poll());
         });
         assert!(!may_still_be_given_up() && !is_last_poll());
     }

@@ -15,7 +15,7 @@ use slab::Slab;
 
 use super::{ResolveError, state::FlightId};
 use crate::{
-    Resolved,
+    Resolved, attempt_scope,
     sync::{AtomicBool, Mutex, Ordering, lock},
 };
 
@@ -116,7 +116,10 @@ impl<Handle: Send + 'static> Flight<Handle> {
 
         let landing = Landing { flight: self, outcome: Err(ResolveError::Panicked) };
         let waker = Waker::from(Arc::clone(self));
-        let polled = catch_unwind(AssertUnwindSafe(|| resolve.as_mut().poll(&mut Context::from_waker(&waker))));
+        let mut context = Context::from_waker(&waker);
+        // The others wait for it too: what this caller's attempt was told does not hold for the resolver, which may be a stack of layers itself.
+        let polled =
+            catch_unwind(AssertUnwindSafe(|| attempt_scope::saying_nothing(|| resolve.as_mut().poll(&mut context))));
         let answer = match polled {
             Ok(Poll::Pending) => {
                 std::mem::forget(landing);

@@ -354,7 +354,13 @@ where
             }
             Poll::Ready(Err(error)) => {
                 let failure = Failure::recover(error.into());
-                matches!(failure.find(), Some(ResolveError::Unfinished)).then_some(failure)
+                if !matches!(failure.find(), Some(ResolveError::Unfinished)) {
+                    // It has ended by itself, between the two polls.
+                    let next = self.after(failure);
+                    return next.map_or_else(|outcome| outcome, |_| self.give_up_repeating(GiveUp::Deadline));
+                }
+                // Whoever still waits may be a handle's request of its own, or a later attempt of a stack below.
+                (failure.delivery() == Some(Delivery::NeverSent)).then_some(failure)
             }
             Poll::Pending => None,
         };

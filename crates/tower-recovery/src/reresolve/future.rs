@@ -101,10 +101,11 @@ where
                     });
                 }
                 StageProjection::Waiting { acquire, readied, request } => {
-                    let acquired = match Pin::new(acquire).poll(context) {
+                    let acquired = if attempt_scope::is_last_poll() {
                         // Nothing was sent, and nothing will be.
-                        _ if attempt_scope::is_last_poll() => Err(ResolveError::Unfinished),
-                        polled => ready!(polled),
+                        Err(ResolveError::Unfinished)
+                    } else {
+                        ready!(Pin::new(acquire).poll(context))
                     };
                     let request = request.take().expect("polled after it was done");
                     match acquired {

@@ -5,6 +5,7 @@
 mod concurrent;
 mod contract;
 mod evidence;
+mod last_poll;
 mod reports_of_evictions;
 mod reports_of_giving_up;
 mod reports_of_handles;
