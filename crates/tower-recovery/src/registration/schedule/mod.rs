@@ -214,7 +214,9 @@ impl Schedule {
         self.look_up_ended = Some(now);
         let asked_again = std::mem::take(&mut self.asked_again);
         let disconnected = std::mem::take(&mut self.disconnected);
-        let meaning = self.judge(sight, disconnected && !asked_again, now, chance);
+        // What a call was told is proof, and excused by nothing.
+        let proof = std::mem::take(&mut self.asked_for) || asked_again;
+        let meaning = self.judge(sight, disconnected && !proof, now, chance);
         // What it showed may be from before that was noticed.
         if matches!(meaning, Meaning::Registered | Meaning::Confirmed | Meaning::Undecided) {
             if asked_again {
@@ -258,8 +260,8 @@ impl Schedule {
     /// often it happens. While the registration is rebuilt it is what the rebuild does.
     pub(super) fn disconnected(&mut self, now: Instant) {
         match self.stage {
-            // What a call was told is proof, and a connection that ends after it is no news.
-            Stage::Waiting | Stage::LookingUp if self.asked_for || self.asked_again => {}
+            // What a call was told is proof, and looked at as soon as it may be.
+            Stage::Waiting if self.asked_for => {}
             Stage::Waiting => {
                 let latest = clock::later(self.unmoved, self.times.disconnect_grace);
                 self.due = clock::later(now, self.times.disconnect_grace).min(latest);
@@ -293,7 +295,6 @@ impl Schedule {
     }
 
     fn judge(&mut self, sight: Sight, disconnected: bool, now: Instant, chance: f64) -> Meaning {
-        self.asked_for = false;
         let excused = disconnected && !self.excused && !matches!(sight, Sight::Ours | Sight::Another);
         self.excused = excused;
         if matches!(sight, Sight::Ours | Sight::Missing | Sight::Another) {

@@ -175,9 +175,11 @@ fn proof_is_not_moved_by_a_disconnect() {
     run.look_up_now(secs(1));
     run.disconnected(secs(2));
     run.first_orders(secs(5), LookUp);
-    // Nor excused by one.
+    // Nor excused by one, which is looked at itself.
     run.disconnected(secs(6));
-    assert_eq!(run.sees_by_chance(Missing, secs(6), 0.5), Failing);
+    assert_eq!(run.clone().sees_by_chance(Missing, secs(6), 0.5), Failing);
+    assert_eq!(run.sees(Ours, secs(6)), Registered);
+    run.first_orders(secs(36), LookUp);
 }
 
 #[test]
