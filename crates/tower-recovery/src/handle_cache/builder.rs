@@ -60,7 +60,7 @@ impl<Handle: Clone + Send + 'static> HandleCacheBuilder<Handle> {
     /// default: never.
     ///
     /// Without it a handle serves for as long as nothing indicts it, however many instances there are by now. With it a task on the runtime of the first resolve asks, for as long as the
-    /// cache lives; calls under way on the old handle go on to their end, and where there is no live handle nothing is asked.
+    /// cache lives (where that runtime was shut down, the next new handle starts another one); calls under way on the old handle go on to their end, and where there is no live handle nothing is asked.
     ///
     /// # Errors
     ///
@@ -78,8 +78,8 @@ impl<Handle: Clone + Send + 'static> HandleCacheBuilder<Handle> {
     /// up, and only by a [`ReadOnlyRetryLayer`](crate::ReadOnlyRetryLayer) above, which knows them by its [`RequestRules`](crate::RequestRules), can repeat them, and is on their
     /// first attempt. Writes wait on: the old instance may still be about to answer. A layer in between that calls or polls what is below it elsewhere, such as `tower::buffer`, leaves nothing suspected.
     ///
-    /// One coarse tick serves all reads, so that they wait up to 100 ms more (a sixty-fourth of the time, if that is more). All reads that are due at one tick share
-    /// one look-up; where the registry has just confirmed the handle, the next look-up comes no sooner than this time later.
+    /// One coarse tick serves all reads, so that they wait up to 100 ms more (a sixty-fourth of the time, if that is more). All reads that are due at one tick, or while the
+    /// registry is asked, share one look-up; two look-ups that suspicion asks for begin at least this time apart while the handle stays, and the floor between resolves holds for them too.
     ///
     /// # Errors
     ///
