@@ -21,7 +21,7 @@ use super::{
     status::News,
     step::{StepError, bounded},
 };
-use crate::{Identity, RecoveryEvent, event, event::Reporter};
+use crate::{Identity, RecoveryEvent, event::Reporter};
 
 /// Asks the registry once an interval whether it still serves this process, and registers it anew where it does not. See the [module documentation](super).
 pub struct RegistrationProbe<R: Registrar> {
@@ -117,10 +117,10 @@ impl<R: Registrar> RegistrationProbe<R> {
             Ok(Presence::Missing) => missing("the registry does not know it"),
             Ok(Presence::Another(other)) => Seen { sight: Sight::Another, other: Some(other), cause: String::new() },
             // Nothing is kept by waiting for an answer.
-            Err(error) if self.connection.is_none() => missing(&text(&error)),
+            Err(error) if self.connection.is_none() => missing(&error.to_string()),
             Err(error) => {
                 let sight = if self.is_busy(&error, began) { Sight::Busy } else { Sight::Unanswered };
-                Seen { sight, other: None, cause: text(&error) }
+                Seen { sight, other: None, cause: error.to_string() }
             }
         }
     }
@@ -186,7 +186,7 @@ impl<R: Registrar> RegistrationProbe<R> {
     }
 
     fn step_failed(&self, step: RebuildStep, error: &StepError, permanent: bool) {
-        let cause = text(error);
+        let cause = error.to_string();
         self.report(RecoveryEvent::RegistrationStepFailed { name: self.name(), step, cause, permanent });
     }
 
@@ -217,12 +217,6 @@ impl<R: Registrar> RegistrationProbe<R> {
     fn report(&self, event: RecoveryEvent) {
         self.reporter.report(&event);
     }
-}
-
-/// An error's text is a registrar's, too: one that panics ends no probe.
-fn text(error: &StepError) -> String {
-    catch_unwind(AssertUnwindSafe(|| event::text(error)))
-        .unwrap_or_else(|_| String::from("an error that cannot be shown"))
 }
 
 /// What a look-up came to.
