@@ -123,6 +123,7 @@ impl<R: Registrar> RegistrationProbeBuilder<R> {
 
     /// How many look-ups in a row must have had no answer before the registration counts as failing. At least 1, which is the default: no answer may be the registry's
     /// outage, but also the end of our own connection, and a rebuild in vain costs one reconnect. Take more where a reconnect is dear.
+    /// Once the registry has said no, the first one without an answer is enough.
     pub fn unanswered_look_ups(mut self, number: u32) -> Self {
         self.unanswered_look_ups = number;
         self

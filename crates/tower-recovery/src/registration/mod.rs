@@ -29,7 +29,7 @@
 //! # Busy is not gone
 //!
 //! A look-up that shares its way with real work can wait behind it. If it runs out of time on a connection that [heard something](Registrar::last_heard) since it began, the
-//! registration is left alone, [a few times](RegistrationProbeBuilder::busy_look_ups) in a row. An error, or an answer that says no, is never taken for that.
+//! registration is left alone, [a few times](RegistrationProbeBuilder::busy_look_ups) in a row. An error, or an answer that says no, is never taken for that; nor is silence after an answer that said no.
 //!
 //! # Examples
 //!

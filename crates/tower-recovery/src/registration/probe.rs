@@ -3,10 +3,13 @@
 use std::{
     convert::Infallible,
     fmt,
+    future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
     sync::Arc,
 };
 
+use futures_util::future::select;
 use tokio::{
     sync::watch,
     time::{Instant, timeout_at},
@@ -21,9 +24,10 @@ use super::{
     status::News,
     step::{StepError, bounded},
 };
-use crate::{Identity, RecoveryEvent, event, event::Reporter};
+use crate::{Identity, RecoveryEvent, event::Reporter};
 
 /// Asks the registry once an interval whether it still serves this process, and registers it anew where it does not. See the [module documentation](super).
+#[must_use = "a probe does nothing before it runs"]
 pub struct RegistrationProbe<R: Registrar> {
     pub(super) registrar: R,
     pub(super) connection: Option<R::Connection>,
@@ -52,8 +56,52 @@ impl<R: Registrar> RegistrationProbe<R> {
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future ends the probe, and drops the connection with it. A process that shuts down does that before it takes itself off the registry, so that nothing puts it back.
+    /// Dropping the future ends the probe, and drops the connection with it. A process that shuts down does that before it takes itself off the registry, so that nothing puts it back; one
+    /// that needs the connection for it takes [`run_until`](Self::run_until).
     pub async fn run(mut self) -> Infallible {
+        self.probe().await
+    }
+
+    /// Probes until the process shuts down, and gives the registrar back, and the connection if there is one: so that the process can take itself off the registry over it, and close it.
+    ///
+    /// Once `shutdown` has ended nothing is begun any more, and a step under way is dropped. A connection that was being closed, or made, is gone then; of one over which the process was registering
+    /// nobody knows whether it is registered.
+    ///
+    /// ```
+    /// # use std::io;
+    /// # use tower_recovery::registration::{Presence, Registrar, RegistrationProbe};
+    /// # struct Worker;
+    /// # struct Connection;
+    /// # impl Worker { async fn unregister(&mut self, _: &Connection) {} }
+    /// # impl Registrar for Worker {
+    /// #     type Connection = Connection;
+    /// #     type Error = io::Error;
+    /// #     async fn look_up(&mut self, _: Option<&Connection>) -> io::Result<Presence> { Ok(Presence::Ours) }
+    /// #     async fn close(&mut self, _: Connection) {}
+    /// #     async fn connect(&mut self) -> io::Result<Connection> { Ok(Connection) }
+    /// #     async fn register(&mut self, _: &Connection) -> io::Result<()> { Ok(()) }
+    /// # }
+    /// # async fn serve(probe: RegistrationProbe<Worker>, shutdown: tokio::sync::oneshot::Receiver<()>) {
+    /// let (mut worker, connection) = probe.run_until(async { shutdown.await.unwrap_or_default() }).await;
+    /// if let Some(connection) = connection {
+    ///     worker.unregister(&connection).await;
+    ///     worker.close(connection).await;
+    /// }
+    /// # }
+    /// ```
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`run`](Self::run).
+    pub async fn run_until(mut self, shutdown: impl Future<Output = ()>) -> (R, Option<R::Connection>) {
+        let mut probing = Box::pin(self.probe());
+        select(pin!(shutdown), &mut probing).await;
+        // A step that panics while it is dropped is no reason to keep the connection.
+        let _panic = catch_unwind(AssertUnwindSafe(|| drop(probing)));
+        (self.registrar, self.connection)
+    }
+
+    async fn probe(&mut self) -> Infallible {
         loop {
             match self.schedule.next(Instant::now()) {
                 Order::WaitUntil(until) => self.wait(until).await,
@@ -117,10 +165,10 @@ impl<R: Registrar> RegistrationProbe<R> {
             Ok(Presence::Missing) => missing("the registry does not know it"),
             Ok(Presence::Another(other)) => Seen { sight: Sight::Another, other: Some(other), cause: String::new() },
             // Nothing is kept by waiting for an answer.
-            Err(error) if self.connection.is_none() => missing(&text(&error)),
+            Err(error) if self.connection.is_none() => missing(&error.to_string()),
             Err(error) => {
                 let sight = if self.is_busy(&error, began) { Sight::Busy } else { Sight::Unanswered };
-                Seen { sight, other: None, cause: text(&error) }
+                Seen { sight, other: None, cause: error.to_string() }
             }
         }
     }
@@ -186,7 +234,7 @@ impl<R: Registrar> RegistrationProbe<R> {
     }
 
     fn step_failed(&self, step: RebuildStep, error: &StepError, permanent: bool) {
-        let cause = text(error);
+        let cause = error.to_string();
         self.report(RecoveryEvent::RegistrationStepFailed { name: self.name(), step, cause, permanent });
     }
 
@@ -217,12 +265,6 @@ impl<R: Registrar> RegistrationProbe<R> {
     fn report(&self, event: RecoveryEvent) {
         self.reporter.report(&event);
     }
-}
-
-/// An error's text is a registrar's, too: one that panics ends no probe.
-fn text(error: &StepError) -> String {
-    catch_unwind(AssertUnwindSafe(|| event::text(error)))
-        .unwrap_or_else(|_| String::from("an error that cannot be shown"))
 }
 
 /// What a look-up came to.

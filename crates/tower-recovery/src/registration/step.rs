@@ -1,12 +1,18 @@
 //! One step of a probe: its name, its bound, and what can become of it.
 
-use std::{error::Error, fmt, future::Future, panic::AssertUnwindSafe, time::Duration};
+use std::{
+    error::Error,
+    fmt,
+    future::Future,
+    panic::{AssertUnwindSafe, catch_unwind},
+    time::Duration,
+};
 
 use futures_util::FutureExt;
 use tokio::time::timeout;
 use tower::BoxError;
 
-use crate::{Failure, Verdict};
+use crate::{Failure, Verdict, event::text};
 
 /// A step of a rebuild.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,8 +40,8 @@ impl fmt::Display for RebuildStep {
 /// Why a step came to nothing.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum StepError {
-    #[error(transparent)]
-    Failed(BoxError),
+    #[error("{cause}")]
+    Failed { cause: String, permanent: bool },
     #[error("no answer within {0:?}")]
     TimedOut(Duration),
     #[error("the registrar panicked")]
@@ -43,27 +49,32 @@ pub(super) enum StepError {
 }
 
 impl StepError {
+    fn failed(error: &(dyn Error + 'static)) -> Self {
+        let permanent = Failure::verdict_within(error).is_some_and(Verdict::is_permanent);
+        let cause = catch_unwind(AssertUnwindSafe(|| text(error)));
+        Self::Failed { cause: cause.unwrap_or_else(|_| String::from("an error that cannot be shown")), permanent }
+    }
+
     pub(super) fn is_permanent(&self) -> bool {
-        match self {
-            Self::Failed(error) => {
-                let error: &(dyn Error + 'static) = error.as_ref();
-                Failure::verdict_within(error).is_some_and(Verdict::is_permanent)
-            }
-            Self::TimedOut(_) | Self::Panicked => false,
-        }
+        matches!(self, Self::Failed { permanent: true, .. })
     }
 }
 
-/// One step, its time bounded and its panic caught, that of its dropping included.
+/// One step, its time bounded and its panic caught, that of its dropping included. So are those of its error, which is the registrar's own as well: it is told, and
+/// dropped, in here.
 pub(super) async fn bounded<Done, Failed: Into<BoxError>>(
     limit: Duration,
     step: impl Future<Output = Result<Done, Failed>>,
 ) -> Result<Done, StepError> {
-    let step = async move { timeout(limit, step).await };
-    match AssertUnwindSafe(step).catch_unwind().await {
-        Ok(Ok(Ok(done))) => Ok(done),
-        Ok(Ok(Err(error))) => Err(StepError::Failed(error.into())),
-        Ok(Err(_elapsed)) => Err(StepError::TimedOut(limit)),
-        Err(_panic) => Err(StepError::Panicked),
-    }
+    let step = async move {
+        match timeout(limit, step).await {
+            Ok(Ok(done)) => Ok(done),
+            Ok(Err(error)) => {
+                let error: BoxError = error.into();
+                Err(StepError::failed(error.as_ref()))
+            }
+            Err(_elapsed) => Err(StepError::TimedOut(limit)),
+        }
+    };
+    AssertUnwindSafe(step).catch_unwind().await.unwrap_or(Err(StepError::Panicked))
 }

@@ -14,6 +14,7 @@ mod reports_of_fleets;
 mod reports_of_outages;
 mod reports_of_rebuilds;
 mod settings;
+mod shutdown;
 #[path = "../support/mod.rs"]
 mod support;
 mod world;

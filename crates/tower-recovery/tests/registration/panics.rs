@@ -1,7 +1,13 @@
 //! A registrar that panics is a step that failed, or a look-up without an answer; and no end of the probe.
 
+use std::{error::Error, fmt, thread};
+
 use tokio::time::{Instant, timeout};
-use tower_recovery::{RecoveryEvent, RegistrationProbe, registration::RebuildStep};
+use tower::BoxError;
+use tower_recovery::{
+    RecoveryEvent, RegistrationProbe,
+    registration::{Presence, RebuildStep, Registrar},
+};
 
 use super::world::{Act, Asked, ID, INTERVAL, LONGEST, Registry, Serving, Worker};
 
@@ -89,4 +95,85 @@ async fn an_observer_that_panics_ends_nothing() {
     worker.registry.evict(ID);
     timeout(LONGEST, monitor.wait_until(|status| status.confirmed == 1)).await.unwrap().unwrap();
     probing.abort();
+}
+
+/// Where an error panics: it is the registrar's own as much as its steps are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Panics {
+    WhenConverted,
+    WhenShown,
+    WhenAskedForItsSource,
+    WhenDropped,
+}
+
+/// Each of its steps but the close fails, by an error that panics.
+struct Hostile(Panics);
+
+struct HostileError(Panics);
+
+#[derive(Debug)]
+struct Boxed(Panics);
+
+impl Registrar for Hostile {
+    type Connection = ();
+    type Error = HostileError;
+
+    async fn look_up(&mut self, _: Option<&()>) -> Result<Presence, HostileError> {
+        Err(HostileError(self.0))
+    }
+
+    async fn close(&mut self, (): ()) {}
+
+    async fn connect(&mut self) -> Result<(), HostileError> {
+        Err(HostileError(self.0))
+    }
+
+    async fn register(&mut self, (): &()) -> Result<(), HostileError> {
+        Err(HostileError(self.0))
+    }
+}
+
+impl From<HostileError> for BoxError {
+    fn from(HostileError(panics): HostileError) -> Self {
+        assert!(panics != Panics::WhenConverted, "an error panics when it is converted");
+        Box::new(Boxed(panics))
+    }
+}
+
+impl fmt::Display for Boxed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        assert!(self.0 != Panics::WhenShown, "an error panics when it is shown");
+        formatter.write_str("hostile")
+    }
+}
+
+impl Error for Boxed {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        assert!(self.0 != Panics::WhenAskedForItsSource, "an error panics when it is asked for its source");
+        None
+    }
+}
+
+impl Drop for Boxed {
+    fn drop(&mut self) {
+        assert!(self.0 != Panics::WhenDropped || thread::panicking(), "an error panics when it is dropped");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_that_panics_ends_nothing_whatever_is_done_to_it() {
+    use Panics::{WhenAskedForItsSource, WhenConverted, WhenDropped, WhenShown};
+    for panics in [WhenConverted, WhenShown, WhenAskedForItsSource, WhenDropped] {
+        for connected in [true, false] {
+            let builder = RegistrationProbe::builder(Hostile(panics));
+            let builder = if connected { builder.connection(()) } else { builder };
+            let probe = builder.build().unwrap();
+            let mut monitor = probe.monitor();
+            let probing = tokio::spawn(probe.run());
+            let reached = timeout(LONGEST, monitor.wait_until(|status| status.rebuilds == 3)).await.unwrap();
+            assert!(reached.is_some(), "{panics:?} ended the probe");
+            assert!(!probing.is_finished());
+            probing.abort();
+        }
+    }
 }

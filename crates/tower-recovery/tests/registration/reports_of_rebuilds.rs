@@ -92,6 +92,28 @@ async fn b92_an_error_on_a_busy_connection_is_acted_upon() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn b92_a_process_that_is_gone_and_then_busy_is_registered_again_within_an_interval_and_the_spread() {
+    let mut serving = Serving::begin();
+    serving.healthy().await;
+    let worker = serving.worker.clone();
+    let hearing = tokio::spawn(async move {
+        loop {
+            sleep(seconds(1)).await;
+            worker.hears();
+        }
+    });
+    serving.registry().evict(ID);
+    let lost = Instant::now();
+    // The registry says no; and then the look-up stands behind the work, again and again.
+    serving.failing().await;
+    serving.worker.next(Asked::LookUp, [Act::Hangs]);
+    serving.until(|status| status.confirmed == 1).await;
+    assert!(lost.elapsed() <= INTERVAL + SPREAD + seconds(10 + 1), "{:?}", lost.elapsed());
+    hearing.abort();
+    serving.is_sound();
+}
+
+#[tokio::test(start_paused = true)]
 async fn b92_a_silent_connection_that_gives_no_answer_is_acted_upon() {
     let slot = slot();
     let worker = Worker::new(&Registry::new(), ID).in_band(&slot);

@@ -58,15 +58,15 @@ async fn a_setting_out_of_its_bounds_is_refused_by_name_value_and_bound() {
 async fn a_setting_at_its_bound_is_taken() {
     let week = seconds(7 * 24 * 60 * 60);
     for interval in [Duration::from_millis(10), INTERVAL, week] {
-        built(|builder| builder.interval(interval)).unwrap();
-        built(|builder| builder.interval(interval).disconnect_grace(interval)).unwrap();
+        let _probe = built(|builder| builder.interval(interval)).unwrap();
+        let _probe = built(|builder| builder.interval(interval).disconnect_grace(interval)).unwrap();
     }
     let nanosecond = Duration::from_nanos(1);
-    built(|builder| builder.rebuild_spread(seconds(40) - nanosecond)).unwrap();
-    built(|builder| builder.rebuild_spread(Duration::ZERO)).unwrap();
-    built(|builder| builder.close_timeout(Duration::MAX).step_timeout(Duration::MAX)).unwrap();
-    built(|builder| builder.backoff(LinearBackoff::new(Duration::MAX, Duration::MAX))).unwrap();
-    built(|builder| builder.unanswered_look_ups(u32::MAX).busy_look_ups(u32::MAX)).unwrap();
+    let _probe = built(|builder| builder.rebuild_spread(seconds(40) - nanosecond)).unwrap();
+    let _probe = built(|builder| builder.rebuild_spread(Duration::ZERO)).unwrap();
+    let _probe = built(|builder| builder.close_timeout(Duration::MAX).step_timeout(Duration::MAX)).unwrap();
+    let _probe = built(|builder| builder.backoff(LinearBackoff::new(Duration::MAX, Duration::MAX))).unwrap();
+    let _probe = built(|builder| builder.unanswered_look_ups(u32::MAX).busy_look_ups(u32::MAX)).unwrap();
 }
 
 #[tokio::test(start_paused = true)]

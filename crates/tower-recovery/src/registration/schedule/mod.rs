@@ -112,6 +112,8 @@ pub(super) struct Schedule {
     /// Look-ups in a row without an answer, and those of them on a busy connection.
     unanswered: u32,
     busy: u32,
+    /// The registry said no, and nothing was registered since: silence after that leaves nothing to wait for.
+    denied: bool,
     /// A call asked for the next look-up, or the one under way.
     asked_for: bool,
     /// A call asked for a look-up while one was under way, which may have been answered before.
@@ -174,6 +176,7 @@ impl Schedule {
             rebuild_began: None,
             unanswered: 0,
             busy: 0,
+            denied: false,
             asked_for: false,
             asked_again: false,
             disconnected: false,
@@ -248,6 +251,8 @@ impl Schedule {
             Stage::Registering { attempt } => (Stage::Confirming, attempt),
             _ => return,
         };
+        // It may have done more than it was told.
+        self.denied &= next != Stage::Confirming;
         let until = clock::later(now, self.times.backoff.pause(attempt, chance));
         self.stage = match outcome {
             StepOutcome::Done => next,
@@ -299,6 +304,7 @@ impl Schedule {
         self.excused = excused;
         if matches!(sight, Sight::Ours | Sight::Missing | Sight::Another) {
             self.unanswered = 0;
+            self.denied = sight == Sight::Missing && !excused;
         }
         let stage = std::mem::replace(&mut self.stage, Stage::Waiting);
         match sight {
@@ -315,8 +321,10 @@ impl Schedule {
             Sight::Another => Meaning::Superseded,
             _ if stage == Stage::Confirming => Meaning::Unconfirmed,
             _ if excused => Meaning::Undecided,
-            Sight::Busy if self.is_still_busy() => Meaning::Undecided,
-            Sight::Busy | Sight::Unanswered if stage == Stage::LookingUp && !self.is_unanswered_for_too_long() => {
+            Sight::Busy if !self.denied && self.is_still_busy() => Meaning::Undecided,
+            Sight::Busy | Sight::Unanswered
+                if !self.denied && stage == Stage::LookingUp && !self.is_unanswered_for_too_long() =>
+            {
                 Meaning::Undecided
             }
             Sight::Missing | Sight::Busy | Sight::Unanswered => {

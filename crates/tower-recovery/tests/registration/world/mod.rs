@@ -22,7 +22,7 @@ use tower_recovery::{
 pub(crate) use self::{
     registry::{Answers, Asked, Entry, Registry, What},
     work::LocalWork,
-    worker::{Act, LATENCY, Worker},
+    worker::{Act, Connection, LATENCY, Worker},
 };
 
 pub(crate) const ID: &str = "workspace/worker-7";

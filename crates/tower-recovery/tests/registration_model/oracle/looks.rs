@@ -74,7 +74,12 @@ pub(super) fn judge(setup: Setup, record: &[Seen]) -> Looks {
                 let Some((Kind::LookUp { connection }, _)) = step.take() else { panic!("a look-up ends that began") };
                 looks.ends(role, answer, connection.is_some(), during, seen.at);
             }
-            What::Ended(_) => step = None,
+            What::Ended(end) => {
+                step = None;
+                if let End::Register(_) = end {
+                    looks.judge.registered();
+                }
+            }
             What::Disconnected | What::EvictionSeen => {
                 let looks_up = matches!(step, Some((Kind::LookUp { .. }, _)));
                 let connected = !matches!(step, Some((Kind::LookUp { connection: None }, _)));

@@ -29,11 +29,18 @@ pub(super) struct Judge {
     busy: u32,
     /// The last one was, by the end of the connection: that is had once in a row.
     excused: bool,
+    /// The registry said no, and nothing was registered since.
+    denied: bool,
 }
 
 impl Judge {
     pub(super) fn new(setup: Setup) -> Self {
-        Self { setup, unanswered: 0, busy: 0, excused: false }
+        Self { setup, unanswered: 0, busy: 0, excused: false, denied: false }
+    }
+
+    /// Something was, or may have been.
+    pub(super) fn registered(&mut self) {
+        self.denied = false;
     }
 
     pub(super) fn meaning(&mut self, role: Role, answer: Answer, connected: bool, disconnected: bool) -> Meaning {
@@ -47,6 +54,7 @@ impl Judge {
         self.excused = disconnected && !self.excused && !matches!(answer, Answer::Ours | Answer::Another);
         if answered {
             self.unanswered = 0;
+            self.denied = answer == Answer::Missing && !self.excused;
         }
         match answer {
             Answer::Ours => {
@@ -55,6 +63,7 @@ impl Judge {
             }
             Answer::Another => return Meaning::Another,
             _ if self.excused || role == Role::Confirming => return Meaning::Nothing,
+            _ if self.denied => return Meaning::Lost,
             Answer::TimedOut { busy: true } => {
                 self.busy += 1;
                 if self.busy <= self.setup.busy_look_ups {

@@ -186,3 +186,53 @@ fn a_connection_that_was_busy_too_often_counts_as_one_without_an_answer() {
     let mut run = Run::registered(times(1, 0));
     assert_eq!(run.looks_up(secs(0), Busy), Failing, "never left alone");
 }
+
+#[test]
+fn silence_after_an_answer_that_said_no_is_never_taken_for_being_busy() {
+    // Before the rebuild.
+    let mut run = Run::registered(TIMES);
+    run.orders(secs(0), LookUp);
+    assert_eq!(run.sees_by_chance(Missing, secs(0), 0.5), Failing);
+    run.orders(secs(10), LookUp);
+    assert_eq!(run.sees(Busy, secs(20)), Failing);
+    run.orders(secs(20), Close { attempt: 1 });
+
+    // After one that the registry does not show.
+    for silence in [Busy, Unanswered] {
+        let mut run = Run::rebuilding(times(3, 3));
+        run.rebuilds(secs(0));
+        assert_eq!(run.sees(Missing, secs(1)), Unconfirmed);
+        run.orders(secs(60), LookUp);
+        assert_eq!(run.sees(silence, secs(70)), Failing, "{silence:?}");
+    }
+}
+
+#[test]
+fn what_said_no_counts_until_something_else_is_known() {
+    // It says yes.
+    let mut run = Run::registered(TIMES);
+    run.orders(secs(0), LookUp);
+    run.sees_by_chance(Missing, secs(0), 0.5);
+    assert_eq!(run.looks_up(secs(10), Ours), Registered);
+    assert_eq!(run.looks_up(secs(60), Busy), Undecided);
+
+    // Or that somebody else was there.
+    let mut run = Run::registered(TIMES);
+    run.orders(secs(0), LookUp);
+    run.sees_by_chance(Missing, secs(0), 0.5);
+    assert_eq!(run.looks_up(secs(10), Another), Superseded);
+    assert_eq!(run.looks_up(secs(60), Busy), Undecided);
+
+    // Or it was registered since, and was asked for nothing that it answered.
+    let mut run = Run::rebuilding(TIMES);
+    run.rebuilds(secs(0));
+    assert_eq!(run.sees(Unanswered, secs(10)), Unconfirmed);
+    assert_eq!(run.looks_up(secs(60), Busy), Undecided);
+
+    // What is excused counts for nothing.
+    let mut run = Run::registered(TIMES);
+    run.orders(secs(0), LookUp);
+    run.disconnected(secs(1));
+    assert_eq!(run.sees(Missing, secs(2)), Undecided);
+    assert_eq!(run.looks_up(secs(32), Busy), Undecided);
+}
