@@ -61,6 +61,7 @@ impl<Handle: Clone + Send + 'static> HandleCacheBuilder<Handle> {
     ///
     /// Without it a handle serves for as long as nothing indicts it, however many instances there are by now. With it a task on the runtime of the first resolve asks, for as long as the
     /// cache lives (where that runtime was shut down, the next new handle starts another one); calls under way on the old handle go on to their end, and where there is no live handle nothing is asked.
+    /// That runtime must be driven for as long as the cache is used: a look-up that stands still with it would hold up whoever waits for a handle.
     ///
     /// # Errors
     ///
@@ -77,9 +78,11 @@ impl<Handle: Clone + Send + 'static> HandleCacheBuilder<Handle> {
     /// It is for the first call after an instance froze, which would have to wait for its [timeout](crate::AttemptTimeoutLayer): take more than a healthy read needs, and less than that. Only reads are given
     /// up, and only by a [`ReadOnlyRetryLayer`](crate::ReadOnlyRetryLayer) above, which knows them by its [`RequestRules`](crate::RequestRules), can repeat them, and is on their
     /// first attempt. Writes wait on: the old instance may still be about to answer. A layer in between that calls or polls what is below it elsewhere, such as `tower::buffer`, leaves nothing suspected.
+    /// What a layer in between makes of a read is taken for that read: one that calls something else in its place, a write of its own, must not stand there.
     ///
     /// One coarse tick serves all reads, so that they wait up to 100 ms more (a sixty-fourth of the time, if that is more). All reads that are due at one tick, or while the
     /// registry is asked, share one look-up; two look-ups that suspicion asks for begin at least this time apart while the handle stays, and the floor between resolves holds for them too.
+    /// The tick belongs to the runtime of the read that started it; while that is not driven, nothing is suspected.
     ///
     /// # Errors
     ///

@@ -99,20 +99,20 @@ async fn an_observer_that_panics_ends_nothing() {
 
 /// Where an error panics: it is the registrar's own as much as its steps are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Panics {
-    WhenConverted,
-    WhenShown,
-    WhenAskedForItsSource,
-    WhenDropped,
+enum When {
+    Converted,
+    Shown,
+    AskedForItsSource,
+    Dropped,
 }
 
 /// Each of its steps but the close fails, by an error that panics.
-struct Hostile(Panics);
+struct Hostile(When);
 
-struct HostileError(Panics);
+struct HostileError(When);
 
 #[derive(Debug)]
-struct Boxed(Panics);
+struct Boxed(When);
 
 impl Registrar for Hostile {
     type Connection = ();
@@ -135,35 +135,35 @@ impl Registrar for Hostile {
 
 impl From<HostileError> for BoxError {
     fn from(HostileError(panics): HostileError) -> Self {
-        assert!(panics != Panics::WhenConverted, "an error panics when it is converted");
+        assert!(panics != When::Converted, "an error panics when it is converted");
         Box::new(Boxed(panics))
     }
 }
 
 impl fmt::Display for Boxed {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        assert!(self.0 != Panics::WhenShown, "an error panics when it is shown");
+        assert!(self.0 != When::Shown, "an error panics when it is shown");
         formatter.write_str("hostile")
     }
 }
 
 impl Error for Boxed {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        assert!(self.0 != Panics::WhenAskedForItsSource, "an error panics when it is asked for its source");
+        assert!(self.0 != When::AskedForItsSource, "an error panics when it is asked for its source");
         None
     }
 }
 
 impl Drop for Boxed {
     fn drop(&mut self) {
-        assert!(self.0 != Panics::WhenDropped || thread::panicking(), "an error panics when it is dropped");
+        assert!(self.0 != When::Dropped || thread::panicking(), "an error panics when it is dropped");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_error_that_panics_ends_nothing_whatever_is_done_to_it() {
-    use Panics::{WhenAskedForItsSource, WhenConverted, WhenDropped, WhenShown};
-    for panics in [WhenConverted, WhenShown, WhenAskedForItsSource, WhenDropped] {
+    use When::{AskedForItsSource, Converted, Dropped, Shown};
+    for panics in [Converted, Shown, AskedForItsSource, Dropped] {
         for connected in [true, false] {
             let builder = RegistrationProbe::builder(Hostile(panics));
             let builder = if connected { builder.connection(()) } else { builder };
