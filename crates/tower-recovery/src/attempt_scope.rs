@@ -17,8 +17,17 @@ enum Word {
     PolledLast,
 }
 
+/// What is said back on the last poll.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Heard {
+    Nothing,
+    Waits,
+    MayHaveSent,
+}
+
 thread_local! {
     static WORD: Cell<Word> = const { Cell::new(Word::Nothing) };
+    static HEARD: Cell<Heard> = const { Cell::new(Heard::Nothing) };
 }
 
 /// Calls an attempt, which may be given up before it fails or may not.
@@ -35,9 +44,11 @@ pub(crate) fn polling<Polled>(may_be_given_up: bool, poll: impl FnOnce() -> Poll
     saying(if may_be_given_up { Word::Polled } else { Word::Nothing }, poll)
 }
 
-/// Polls an attempt for the last time: it is dropped then.
-pub(crate) fn polling_last<Polled>(poll: impl FnOnce() -> Polled) -> Polled {
-    saying(Word::PolledLast, poll)
+/// Polls an attempt for the last time: it is dropped then. Tells also whether it was never sent: whoever runs it still waits for a handle, and nobody within it has sent anything.
+pub(crate) fn polling_last<Polled>(poll: impl FnOnce() -> Polled) -> (Polled, bool) {
+    let before = HEARD.replace(Heard::Nothing);
+    let polled = saying(Word::PolledLast, poll);
+    (polled, HEARD.replace(before) == Heard::Waits)
 }
 
 /// Polls what is nobody's attempt, and may be polled by anybody's.
@@ -55,9 +66,23 @@ pub(crate) fn may_still_be_given_up() -> bool {
     WORD.get() == Word::Polled
 }
 
-/// Whether this is the last poll. What has not sent its request by now must not send it any more, and can say so.
+/// Whether this is the last poll. What has no handle by now must not send its request any more, and says so: [`waits`].
 pub(crate) fn is_last_poll() -> bool {
     WORD.get() == Word::PolledLast
+}
+
+/// On the last poll: the request was not sent, as far as this one knows.
+pub(crate) fn waits() {
+    if is_last_poll() && HEARD.get() == Heard::Nothing {
+        HEARD.set(Heard::Waits);
+    }
+}
+
+/// On the last poll: a request may have been sent. There may be others beside it (of a hedging layer, of a handle's own, of the attempts of a stack below), so this outweighs whoever waits.
+pub(crate) fn may_have_sent() {
+    if is_last_poll() {
+        HEARD.set(Heard::MayHaveSent);
+    }
 }
 
 fn saying<Done>(word: Word, act: impl FnOnce() -> Done) -> Done {
@@ -103,6 +128,24 @@ mod tests {
             assert!(is_last_poll());
         });
         assert!(!may_still_be_given_up() && !is_last_poll());
+    }
+
+    #[test]
+    fn on_the_last_poll_whoever_may_have_sent_outweighs_whoever_waits() {
+        waits();
+        assert!(!polling_last(|| {}).1, "what is said at another time is not heard");
+        assert!(polling_last(waits).1);
+        let waits_first = polling_last(|| {
+            waits();
+            may_have_sent();
+        });
+        let waits_last = polling_last(|| {
+            may_have_sent();
+            waits();
+        });
+        assert!(!waits_first.1 && !waits_last.1);
+        let inner = polling_last(|| polling_last(waits).1);
+        assert_eq!(inner, (true, false), "an inner call's is its own");
     }
 
     #[test]

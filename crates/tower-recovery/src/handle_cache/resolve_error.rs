@@ -19,8 +19,6 @@ pub enum ResolveError {
     TimedOut(Duration),
     /// The resolver panicked. The panic is caught, so that it takes down no caller.
     Panicked,
-    /// The call that waited for it came to its deadline. The resolve goes on for those who still wait.
-    Unfinished,
 }
 
 impl ResolveError {
@@ -32,7 +30,7 @@ impl ResolveError {
     pub(crate) fn is_permanent(&self) -> bool {
         match self {
             Self::Failed(error) => Failure::verdict_within(error.as_ref()).is_some_and(Verdict::is_permanent),
-            Self::TimedOut(_) | Self::Panicked | Self::Unfinished => false,
+            Self::TimedOut(_) | Self::Panicked => false,
         }
     }
 }
@@ -43,7 +41,6 @@ impl fmt::Display for ResolveError {
             Self::Failed(_) => formatter.write_str("the resolver failed"),
             Self::TimedOut(limit) => write!(formatter, "the resolver did not answer within {limit:?}"),
             Self::Panicked => formatter.write_str("the resolver panicked"),
-            Self::Unfinished => formatter.write_str("the resolver had not answered by the deadline of the call"),
         }
     }
 }
@@ -53,7 +50,7 @@ impl Error for ResolveError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Failed(error) => Some(error.as_ref()),
-            Self::TimedOut(_) | Self::Panicked | Self::Unfinished => None,
+            Self::TimedOut(_) | Self::Panicked => None,
         }
     }
 }

@@ -20,7 +20,7 @@ use super::{
     service::Block,
 };
 use crate::{
-    Access, Delivery, Failure, GiveUp, Lease, RecoveryEvent, Renewal, RequestRules, ResolveError, RetryPermit, Verdict,
+    Access, Delivery, Failure, GiveUp, Lease, RecoveryEvent, Renewal, RequestRules, RetryPermit, Verdict,
     attempt_scope, clock, event,
 };
 
@@ -113,6 +113,10 @@ where
         let call = this.call;
         if let Poll::Ready(outcome) = call.poll_stage(this.stage.as_mut(), context) {
             return Poll::Ready(outcome);
+        }
+        if call.ledger.attempts() > 1 {
+            // An attempt before this one may have been.
+            attempt_scope::may_have_sent();
         }
         let Some(ends) = call.ends else { return Poll::Pending };
         if this.deadline.is_none() {
@@ -346,32 +350,23 @@ where
         attempt: Pin<&mut Inner::Future>,
         context: &mut Context<'_>,
     ) -> Result<Inner::Response, Failure> {
-        let deadline = self.block.policy.timing.deadline().unwrap_or_default();
-        let waits = match attempt_scope::polling_last(|| attempt.poll(context)) {
+        let (polled, was_never_sent) = attempt_scope::polling_last(|| attempt.poll(context));
+        match polled {
             Poll::Ready(Ok(response)) => {
                 self.block.deposits.answered();
                 return Ok(response);
             }
+            // It has ended by itself, between the two polls.
             Poll::Ready(Err(error)) => {
-                let failure = Failure::recover(error.into());
-                if !matches!(failure.find(), Some(ResolveError::Unfinished)) {
-                    // It has ended by itself, between the two polls.
-                    let next = self.after(failure);
-                    return next.map_or_else(|outcome| outcome, |_| self.give_up_repeating(GiveUp::Deadline));
-                }
-                // Whoever still waits may be a handle's request of its own, or a later attempt of a stack below.
-                (failure.delivery() == Some(Delivery::NeverSent)).then_some(failure)
+                let next = self.after(Failure::recover(error.into()));
+                return next.map_or_else(|outcome| outcome, |_| self.give_up_repeating(GiveUp::Deadline));
             }
-            Poll::Pending => None,
-        };
-        let unsent = waits.as_ref().and_then(Failure::take_unsent::<Request>);
-        let verdict = if waits.is_some() { Verdict::never_sent() } else { Verdict::maybe_sent() };
-        let failure = Failure::new(verdict, DeadlineExceeded { deadline, last: self.last.take().or(waits) });
-        let failure = self.sum_up(failure, Some(GiveUp::Deadline));
-        Err(match unsent {
-            Some(request) if failure.delivery().is_some_and(Delivery::is_send_side) => failure.with_unsent(request),
-            _ => failure,
-        })
+            Poll::Pending => {}
+        }
+        let deadline = self.block.policy.timing.deadline().unwrap_or_default();
+        let verdict = if was_never_sent { Verdict::never_sent() } else { Verdict::maybe_sent() };
+        let failure = Failure::new(verdict, DeadlineExceeded { deadline, last: self.last.take() });
+        Err(self.sum_up(failure, Some(GiveUp::Deadline)))
     }
 
     /// The outcome of the call. A response that refuses goes out as the response that it is.

@@ -79,7 +79,7 @@ use crate::Failure;
 pub struct DeadlineExceeded {
     /// How long the call was given.
     pub deadline: Duration,
-    /// The failure of the last attempt that ended, if one did; if none did and the call still waited for a handle, that it did.
+    /// The failure of the last attempt that ended, if one did.
     #[source]
     pub last: Option<Failure>,
 }

@@ -11,9 +11,7 @@ use pin_project_lite::pin_project;
 use tower::BoxError;
 use tower_service::Service;
 
-use crate::{
-    Acquire, Addressed, Delivery, Failure, Held, Lease, ResolveError, Verdict, attempt_scope, suspicion::watch::Watch,
-};
+use crate::{Acquire, Addressed, Delivery, Failure, Held, Lease, Verdict, attempt_scope, suspicion::watch::Watch};
 
 pin_project! {
     /// The future of [`Reresolve`](super::Reresolve).
@@ -95,18 +93,19 @@ where
                         }
                         Poll::Ready(Err(error)) => judge(Failure::recover(error.into()), lease),
                         Poll::Pending => {
+                            attempt_scope::may_have_sent();
                             let superseded = ready!(this.watch.poll(lease, context));
                             Err(Failure::new(Verdict::maybe_sent(), superseded).with_lease(lease.clone()))
                         }
                     });
                 }
                 StageProjection::Waiting { acquire, readied, request } => {
-                    let acquired = if attempt_scope::is_last_poll() {
+                    if attempt_scope::is_last_poll() {
                         // Nothing was sent, and nothing will be.
-                        Err(ResolveError::Unfinished)
-                    } else {
-                        ready!(Pin::new(acquire).poll(context))
-                    };
+                        attempt_scope::waits();
+                        return Poll::Pending;
+                    }
+                    let acquired = ready!(Pin::new(acquire).poll(context));
                     let request = request.take().expect("polled after it was done");
                     match acquired {
                         Ok(held) => Stage::attempt(held, readied, request),

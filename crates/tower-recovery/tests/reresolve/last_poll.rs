@@ -2,11 +2,11 @@
 
 use std::{future::poll_fn, task::Poll, time::Duration};
 
+use futures_util::{FutureExt, future::select};
 use tokio::time::Instant;
 use tower::{BoxError, Service, ServiceBuilder, ServiceExt, service_fn};
 use tower_recovery::{
-    Access, CallTiming, DeadlineExceeded, Delivery, Failure, HandleCache, ReadOnlyRetryLayer, RequestRules,
-    ResolveError, Resolved,
+    Access, CallTiming, DeadlineExceeded, Delivery, Failure, HandleCache, ReadOnlyRetryLayer, RequestRules, Resolved,
 };
 use tower_recovery_test::{Gate, ScriptedResolver, ScriptedService, Step};
 
@@ -37,7 +37,7 @@ async fn a_resolve_that_others_wait_for_is_not_ended_by_the_deadline_of_one() {
     let patient = tokio::spawn(recovering(cache.clone(), attempts(1)).oneshot(Call::write()));
     let failure = recovering(cache, within(DEADLINE)).oneshot(Call::write()).await.unwrap_err();
     assert_eq!(failure.delivery(), Some(Delivery::NeverSent));
-    assert!(matches!(failure.find(), Some(ResolveError::Unfinished)));
+    assert!(failure.find::<DeadlineExceeded>().is_some_and(|exceeded| exceeded.last.is_none()));
 
     gate.open();
     assert_eq!(patient.await.unwrap().unwrap(), Reply::Done("a"));
@@ -105,6 +105,25 @@ async fn an_attempt_of_a_stack_below_that_may_have_been_sent_is_not_forgotten() 
     let failure = stack.ready().await.unwrap().call(Call::write()).await.unwrap_err();
     assert_eq!((lost.calls(), resolver.resolves()), (1, 3));
     assert_eq!(failure.delivery(), Some(Delivery::MaybeSent));
+}
+
+/// A layer in between that sends one request twice, as `tower::hedge` does, and takes the first answer.
+#[tokio::test(start_paused = true)]
+async fn whoever_has_sent_outweighs_whoever_waits_beside_it() {
+    for sent_is_polled_first in [true, false] {
+        let executing = backend([Step::hang()]);
+        let sent = reresolving(cache(&ScriptedResolver::new([resolved("a", &executing)])));
+        let waiting = reresolving(cache(&ScriptedResolver::<ScriptedService<Call, Reply>>::new([Step::hang()])));
+        let hedged = service_fn(move |call: Call| {
+            let (sent, waiting) = (sent.clone().oneshot(call.clone()), waiting.clone().oneshot(call));
+            let [first, second] =
+                if sent_is_polled_first { [sent.boxed(), waiting.boxed()] } else { [waiting.boxed(), sent.boxed()] };
+            select(first, second).map(|either| either.factor_first().0)
+        });
+        let retry = ReadOnlyRetryLayer::new(rules()).timing(within(DEADLINE)).budget(ample());
+        let failure = ServiceBuilder::new().layer(retry).service(hedged).oneshot(Call::write()).await.unwrap_err();
+        assert_eq!((failure.delivery(), executing.calls()), (Some(Delivery::MaybeSent), 1));
+    }
 }
 
 /// The transport has it between the two polls.

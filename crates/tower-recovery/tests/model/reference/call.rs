@@ -207,7 +207,7 @@ impl Model {
         let verdict = if waits && !task.may_have_executed { Verdict::never_sent() } else { Verdict::maybe_sent() };
         let (delivery, attempts) = (verdict.delivery(), task.attempts);
         expect.event(Event::GivenUp { attempts, delivery, reason: GiveUp::Deadline });
-        let cause = Cause::Deadline { after_a_failure: task.last.is_some() || waits };
+        let cause = Cause::Deadline { after_a_failure: task.last.is_some() };
         Outcome::Failure { verdict, attempts, exhausted: true, cause }
     }
 
