@@ -292,7 +292,7 @@ pub enum RecoveryEvent {
         /// Whether it is not tried again before the next look-up, since it would fail in the same way.
         permanent: bool,
     },
-    /// The steps of a rebuild are done, and the registry was asked whether that helped.
+    /// The steps of a rebuild are done, and the registry was asked whether that helped. Where it names somebody else, that is said instead.
     RegistrationRebuilt {
         /// The name of the registration.
         name: Arc<str>,
