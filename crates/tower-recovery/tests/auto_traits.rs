@@ -19,6 +19,9 @@ use tower_recovery::{
     dispatch::DispatchFuture,
     leased_stream::{LeasedStream, LeasedStreamFuture, LeasedStreams},
     read_only_retry::{ReadOnlyRetry, ReadOnlyRetryFuture},
+    registration::{
+        OwnEvictionWatch, Presence, RebuildStep, RegistrationHealth, RegistrationMonitor, RegistrationStatus,
+    },
     reresolve::{Reresolve, ReresolveFuture},
     stream_replacement::{
         Admitted, AdmittedFuture, AdmittedStream, DiscardedAttempt, Health, ItemRules, Marked, MarkedFuture,
@@ -51,6 +54,8 @@ fn the_vocabulary_crosses_threads() {
     shareable::<(RoutePolicy, RoutePolicyBuilder, StreamPolicy, StreamPolicyBuilder, StreamMode)>();
     shareable::<(CallTiming, CallTimingBuilder, LinearBackoff, NamedRules<OnlySend>)>();
     shareable::<(Resolved<Handle>, Held<Handle>, Addressed<Handle, Call>, Lease, Renewal)>();
+    shareable::<(Presence, RebuildStep, RegistrationHealth, RegistrationMonitor, RegistrationStatus)>();
+    shareable::<OwnEvictionWatch<Protocol, fn(&(dyn Error + 'static)) -> bool>>();
     cloneable::<(Access, Delivery, Verdict, Generation, Identity, ReadMethods, Lease, Renewal, NamedRules<OnlySend>)>();
 }
 

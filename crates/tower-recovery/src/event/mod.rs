@@ -292,18 +292,18 @@ pub enum RecoveryEvent {
         /// Whether it is not tried again before the next look-up, since it would fail in the same way.
         permanent: bool,
     },
-    /// The steps of a rebuild are done, and the registry was asked whether that helped.
+    /// The steps of a rebuild are done, and the registry was asked whether that helped. Where it names somebody else, that is said instead.
     RegistrationRebuilt {
         /// The name of the registration.
         name: Arc<str>,
         /// Whether the registry serves this process now.
         confirmed: bool,
     },
-    /// The registry serves this process again.
+    /// The registry serves this process again; or for the first time, where its probe began without a connection.
     RegistrationRecovered {
         /// The name of the registration.
         name: Arc<str>,
-        /// How long after it was seen to be lost.
+        /// How long after it was seen to be lost, or after the probe was built.
         after: Duration,
     },
     /// Somebody else serves under the id of this process, which will not take it from them. Said once.

@@ -23,7 +23,7 @@
 //!   registry, asked once more, still does not show us, nor anybody else. What is refused [for good](Registrar::Error) is not tried again. A rebuild that the second look-up does not
 //!   confirm waits for the next one.
 //! - The connection **reports its end** ([`disconnected`](RegistrationMonitor::disconnected)): transports repair themselves, so that moves the look-up to the end of a **grace** (30 s), and no more.
-//! - A call **is told that this process is not registered** ([`OwnEvictionWatch`]): at once.
+//! - A call **is told that this process is not registered** ([`OwnEvictionWatch`]): at once, or a twelfth of the interval after the last look-up.
 //! - **Somebody else** serves under the id: nothing is rebuilt until they are gone. Two processes that take an id from each other serve nobody.
 //!
 //! # Busy is not gone

@@ -65,7 +65,7 @@ impl RegistrationMonitor {
         self.signals.wake.notify_one();
     }
 
-    /// A call was told that this process is not registered: the probe asks the registry at once, but not again and again. See
+    /// A call was told that this process is not registered: the probe asks the registry at once, but not sooner than a twelfth of the interval (5 s) after the last look-up. See
     /// [`OwnEvictionWatch`](super::OwnEvictionWatch), which calls it for a stack.
     pub fn own_eviction_seen(&self) {
         self.signals.evicted.store(true, Ordering::Release);

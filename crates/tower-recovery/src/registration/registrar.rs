@@ -12,12 +12,16 @@ use crate::Identity;
 /// The [`RegistrationProbe`](super::RegistrationProbe) owns the connection between the steps. It gives it away to be closed before it asks for
 /// another one, so that there are never two under one id: a registry may answer the second by evicting the first.
 ///
+/// Several services that are registered over one connection have one registrar and one probe, since two probes would close it under each other: it registers all of them, and a look-up says
+/// [`Ours`](Presence::Ours) if all are, [`Another`](Presence::Another) if somebody else has one of them, and [`Missing`](Presence::Missing) otherwise.
+///
 /// The futures are bounded in time by the probe and may be dropped at each await. A panic in one of them is caught and counts as a step that failed,
 /// or as a look-up without an answer.
 pub trait Registrar: Send + 'static {
     /// The connection over which the process is registered: what has to be closed so that it can be made anew.
     ///
-    /// Dropping it must free the process's end of it: that is how a close that hangs ends.
+    /// Dropping it must free the process's end of it: that is how a close that hangs ends. If the rest of the process uses the connection too, give it away in
+    /// [`connect`](Self::connect) or [`register`](Self::register) (through a `watch`, as a `Weak`), and by a way that ends with the close: a strong `Arc` elsewhere would keep it open behind the next one.
     type Connection: Send + Sync + 'static;
 
     /// Why a step failed. If the same step will fail in the same way (a wrong workspace, a name that is not allowed), say so by a

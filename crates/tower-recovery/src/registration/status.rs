@@ -30,9 +30,9 @@ pub struct RegistrationStatus {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RegistrationHealth {
-    /// It was not asked yet.
+    /// It was not asked yet, or gave no answer that counts.
     Unseen,
-    /// It did when it was asked last.
+    /// It did when it answered last. A look-up without an answer may have been left alone since.
     Healthy,
     /// It does not, or gives no answer. The registration is rebuilt.
     Failing {
@@ -67,7 +67,8 @@ impl RegistrationStatus {
         Self { health: RegistrationHealth::Failing { since: now }, ..Self::unseen() }
     }
 
-    /// Whether the registry served this process when it was asked last. Before the first look-up nobody knows.
+    /// Whether the registry served this process when it answered last. Before the first look-up, which may be an interval away, nobody knows:
+    /// [`own_eviction_seen`](super::RegistrationMonitor::own_eviction_seen) has it done at once.
     #[must_use]
     pub fn is_registered(&self) -> bool {
         self.health == RegistrationHealth::Healthy
