@@ -102,19 +102,19 @@ impl<R: Registrar> RegistrationProbeBuilder<R> {
         self
     }
 
-    /// How long closing the old connection may take before it is dropped. Above zero; default: a twelfth of the interval (5 s).
+    /// How long closing the old connection may take before it is dropped. Above zero, and at most the interval, or 60 s if that is longer; default: a twelfth of the interval (5 s).
     pub fn close_timeout(mut self, limit: Duration) -> Self {
         self.close_timeout = Some(limit);
         self
     }
 
-    /// How long connecting may take, and registering. Above zero; default: a sixth of the interval (10 s).
+    /// How long connecting may take, and registering. Above zero, and at most the interval, or 60 s if that is longer; default: a sixth of the interval (10 s).
     pub fn step_timeout(mut self, limit: Duration) -> Self {
         self.step_timeout = Some(limit);
         self
     }
 
-    /// How long the next try waits within an interval, where connecting or registering failed. The step must be above zero. Default: a sixtieth of the interval (1 s)
+    /// How long the next try waits within an interval, where connecting or registering failed. Step and ceiling are at least a thousandth of the interval. Default: a sixtieth of the interval (1 s)
     /// a try, up to a quarter of it (15 s).
     pub fn backoff(mut self, backoff: LinearBackoff) -> Self {
         self.backoff = Some(backoff);
@@ -170,13 +170,24 @@ impl<R: Registrar> RegistrationProbeBuilder<R> {
             Some(Duration::ZERO) => Err(refused(field, Duration::ZERO, "above zero")),
             set => Ok(set.unwrap_or(default)),
         };
+        // Whatever hangs, the registry is asked again.
+        let longest_step = interval.max(Duration::from_secs(60));
+        let bounded = |field, limit| match limit {
+            limit if limit > longest_step => Err(refused(field, limit, &format!("at most {longest_step:?}"))),
+            limit => Ok(limit),
+        };
         let look_up_timeout = above_zero("look_up_timeout", self.look_up_timeout, interval / 6)?;
         let disconnect_grace = above_zero("disconnect_grace", self.disconnect_grace, interval / 2)?;
-        let close_timeout = above_zero("close_timeout", self.close_timeout, interval / 12)?;
-        let step_timeout = above_zero("step_timeout", self.step_timeout, interval / 6)?;
+        let close_timeout = bounded("close_timeout", above_zero("close_timeout", self.close_timeout, interval / 12)?)?;
+        let step_timeout = bounded("step_timeout", above_zero("step_timeout", self.step_timeout, interval / 6)?)?;
         let backoff = self.backoff.unwrap_or_else(|| LinearBackoff::new(interval / 60, interval / 4));
-        above_zero("backoff.step", Some(backoff.step()), backoff.step())?;
-        above_zero("backoff.ceiling", Some(backoff.ceiling()), backoff.ceiling())?;
+        // Tries that follow each other as fast as a registry refuses them are no tries.
+        let shortest = interval / 1000;
+        for (field, pause) in [("backoff.step", backoff.step()), ("backoff.ceiling", backoff.ceiling())] {
+            if pause < shortest {
+                return Err(refused(field, pause, &format!("at least a thousandth of the interval, {shortest:?}")));
+            }
+        }
         if disconnect_grace > interval {
             let bound = format!("at most the interval of {interval:?}");
             return Err(refused("disconnect_grace", disconnect_grace, &bound));

@@ -32,8 +32,14 @@ async fn a_setting_out_of_its_bounds_is_refused_by_name_value_and_bound() {
     assert_eq!(refused(|builder| builder.close_timeout(Duration::ZERO)), zero("close_timeout"));
     assert_eq!(refused(|builder| builder.step_timeout(Duration::ZERO)), zero("step_timeout"));
     let backoff = |step, ceiling| refused(|builder| builder.backoff(LinearBackoff::new(step, ceiling)));
-    assert_eq!(backoff(Duration::ZERO, seconds(1)), zero("backoff.step"));
-    assert_eq!(backoff(seconds(1), Duration::ZERO), zero("backoff.ceiling"));
+    let shortest = "it must be at least a thousandth of the interval, 60ms";
+    assert_eq!(backoff(Duration::ZERO, seconds(1)), format!("backoff.step is 0ns, but {shortest}"));
+    let millis = Duration::from_millis;
+    assert_eq!(backoff(seconds(1), millis(59)), format!("backoff.ceiling is 59ms, but {shortest}"));
+    let minute = "is 60.000000001s, but it must be at most 60s";
+    let long = seconds(60) + nanosecond;
+    assert_eq!(refused(|builder| builder.close_timeout(long)), format!("close_timeout {minute}"));
+    assert_eq!(refused(|builder| builder.step_timeout(long)), format!("step_timeout {minute}"));
     assert_eq!(
         refused(|builder| builder.disconnect_grace(seconds(61))),
         "disconnect_grace is 61s, but it must be at most the interval of 60s"
@@ -64,7 +70,11 @@ async fn a_setting_at_its_bound_is_taken() {
     let nanosecond = Duration::from_nanos(1);
     let _probe = built(|builder| builder.rebuild_spread(seconds(40) - nanosecond)).unwrap();
     let _probe = built(|builder| builder.rebuild_spread(Duration::ZERO)).unwrap();
-    let _probe = built(|builder| builder.close_timeout(Duration::MAX).step_timeout(Duration::MAX)).unwrap();
+    let minute = seconds(60);
+    let _probe = built(|builder| builder.interval(seconds(1)).close_timeout(minute).step_timeout(minute)).unwrap();
+    let _probe = built(|builder| builder.interval(week).close_timeout(week).step_timeout(week)).unwrap();
+    let shortest = Duration::from_millis(60);
+    let _probe = built(|builder| builder.backoff(LinearBackoff::new(shortest, shortest))).unwrap();
     let _probe = built(|builder| builder.backoff(LinearBackoff::new(Duration::MAX, Duration::MAX))).unwrap();
     let _probe = built(|builder| builder.unanswered_look_ups(u32::MAX).busy_look_ups(u32::MAX)).unwrap();
 }
