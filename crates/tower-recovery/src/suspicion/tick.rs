@@ -154,7 +154,7 @@ impl Seat {
         Poll::Pending
     }
 
-    /// A waker is cloned and dropped outside of the lock: it is anybody's code.
+    /// The waker before is dropped outside of the lock: that is anybody's code.
     fn be_woken_by(&self, waker: Waker) {
         let mut room = lock(&self.tick.room);
         let before = std::mem::replace(&mut room.seats[self.key].waker, waker);

@@ -55,8 +55,6 @@ async fn a_failure_that_evicts_in_the_middle_of_a_look_up_leaves_it_to_both() {
 
 #[tokio::test(start_paused = true)]
 async fn a_read_whose_handle_was_evicted_and_found_again_waits_on_and_asks_nobody() {
-    let gate = Gate::new();
-    gate.open();
     let old = backend([done("a").delayed(SUSPECT_AFTER * 30), fails(Fault::Lost)]);
     let resolver = resolver([("a", old.clone()), ("a", backend([done("again")])), ("b", backend([done("b")]))]);
     let cache = suspecting(&resolver).build();
