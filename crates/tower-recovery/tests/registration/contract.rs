@@ -42,7 +42,7 @@ async fn the_first_look_up_comes_at_some_moment_of_the_first_interval() {
     assert!(moments.iter().all(|moment| *moment <= INTERVAL), "{moments:?}");
     for quarter in 0..4 {
         let within = INTERVAL / 4 * quarter..INTERVAL / 4 * (quarter + 1);
-        let number = moments.iter().filter(|moment| within.contains(moment)).count();
+        let number = moments.iter().filter(|moment| within.contains(*moment)).count();
         assert!((10..=40).contains(&number), "{number} of a hundred within {within:?}");
     }
 }
