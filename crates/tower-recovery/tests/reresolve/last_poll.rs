@@ -5,13 +5,12 @@ use std::{future::poll_fn, task::Poll, time::Duration};
 use futures_util::{FutureExt, future::select};
 use tokio::time::Instant;
 use tower::{BoxError, Service, ServiceBuilder, ServiceExt, service_fn};
-use tower_recovery::{
-    Access, CallTiming, DeadlineExceeded, Delivery, Failure, HandleCache, ReadOnlyRetryLayer, RequestRules, Resolved,
-};
+use tower_recovery::{CallTiming, DeadlineExceeded, Delivery, Failure, HandleCache, ReadOnlyRetryLayer, Resolved};
 use tower_recovery_test::{Gate, ScriptedResolver, ScriptedService, Step};
 
 use super::support::{
-    Call, Fault, Reply, ample, attempts, backend, cache, done, fails, recovering, reresolving, resolved, rules,
+    Call, Fault, Idempotent, Reply, ample, attempts, backend, cache, done, fails, recovering, reresolving, resolved,
+    rules,
 };
 
 const DEADLINE: Duration = Duration::from_secs(1);
@@ -68,27 +67,6 @@ async fn a_request_that_a_handle_makes_of_its_own_and_never_sends_says_nothing_o
     assert_eq!(executing.calls(), 1);
     assert_eq!(failure.delivery(), Some(Delivery::MaybeSent));
     assert!(failure.find::<DeadlineExceeded>().is_some() && failure.take_unsent::<Call>().is_none());
-}
-
-#[derive(Clone)]
-struct Idempotent;
-
-impl RequestRules<Call> for Idempotent {
-    type Method = &'static str;
-
-    fn method(&self, call: &Call) -> &'static str {
-        call.method
-    }
-
-    fn access(&self, _: &Call, _: &&'static str) -> Access {
-        Access::IdempotentWrite
-    }
-
-    fn copy(&self, call: &Call) -> Option<Call> {
-        Some(call.clone())
-    }
-
-    fn silence(&self, _: &mut Call) {}
 }
 
 /// What a stack below has sent already is not unsent because its last attempt waits for a handle.

@@ -20,7 +20,7 @@ use tower_recovery_test::{ScriptedResolver, ScriptedService, Step};
 
 pub(crate) use self::{
     handed_over::HandedOver,
-    protocol::{Call, Fault, Protocol, Reply, rules, rules_without_copies},
+    protocol::{Call, Fault, Idempotent, Protocol, Reply, rules, rules_without_copies},
     tracked::Tracked,
 };
 

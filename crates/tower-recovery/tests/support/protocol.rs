@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use tower_recovery::{Classify, NamedRules, ReadMethods, Verdict, sources};
+use tower_recovery::{Access, Classify, NamedRules, ReadMethods, RequestRules, Verdict, sources};
 
 /// One call by its method's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +52,28 @@ pub(crate) fn rules_without_copies() -> NamedRules<Call> {
     NamedRules::new(|call: &Call| call.method, reads).silenced_by(|call| {
         call.silent.get_or_insert(true);
     })
+}
+
+/// Every call is a write that may be repeated.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Idempotent;
+
+impl RequestRules<Call> for Idempotent {
+    type Method = &'static str;
+
+    fn method(&self, call: &Call) -> &'static str {
+        call.method
+    }
+
+    fn access(&self, _: &Call, _: &&'static str) -> Access {
+        Access::IdempotentWrite
+    }
+
+    fn copy(&self, call: &Call) -> Option<Call> {
+        Some(call.clone())
+    }
+
+    fn silence(&self, _: &mut Call) {}
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

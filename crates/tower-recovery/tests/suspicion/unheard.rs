@@ -18,7 +18,7 @@ use tower_recovery_test::{ScriptedResolver, Step};
 use super::{
     SURELY_DUE, SUSPECT_AFTER, answering_after, stack,
     support::{
-        Call, Protocol, Reply, ample, attempts, backend, done, recovering, reresolving, resolver, rules,
+        Call, Idempotent, Protocol, Reply, ample, attempts, backend, done, recovering, reresolving, resolver, rules,
         rules_without_copies,
     },
     suspecting,
@@ -49,28 +49,6 @@ macro_rules! under {
                 .service(Dispatch)
         }
     };
-}
-
-/// Every call is a write that may be repeated.
-#[derive(Clone)]
-struct Idempotent;
-
-impl RequestRules<Call> for Idempotent {
-    type Method = &'static str;
-
-    fn method(&self, call: &Call) -> &'static str {
-        call.method
-    }
-
-    fn access(&self, _: &Call, _: &&'static str) -> Access {
-        Access::IdempotentWrite
-    }
-
-    fn copy(&self, call: &Call) -> Option<Call> {
-        Some(call.clone())
-    }
-
-    fn silence(&self, _: &mut Call) {}
 }
 
 #[tokio::test(start_paused = true)]
