@@ -9,8 +9,10 @@ use std::cell::Cell;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Word {
     Nothing,
-    /// What is being called may be given up before it fails.
+    /// What is being called is an attempt of a call that has a deadline.
     Called,
+    /// What is being called may be given up before it fails.
+    CalledUntilInDoubt,
     /// What is being polled may be given up still.
     Polled,
     /// What is being polled is dropped then.
@@ -30,13 +32,21 @@ thread_local! {
     static HEARD: Cell<Heard> = const { Cell::new(Heard::Nothing) };
 }
 
-/// Calls an attempt, which may be given up before it fails or may not.
-pub(crate) fn calling<Attempt>(may_be_given_up: bool, call: impl FnOnce() -> Attempt) -> Attempt {
+/// Calls an attempt, of a call with a deadline or without one, which may be given up before it fails or may not.
+#[inline]
+pub(crate) fn calling<Attempt>(has_deadline: bool, may_be_given_up: bool, call: impl FnOnce() -> Attempt) -> Attempt {
     // Mostly there is nothing to say, where nothing was said.
-    if !may_be_given_up && WORD.get() == Word::Nothing {
+    if !may_be_given_up && !has_deadline && WORD.get() == Word::Nothing {
         return call();
     }
-    saying(if may_be_given_up { Word::Called } else { Word::Nothing }, call)
+    saying(
+        match (may_be_given_up, has_deadline) {
+            (true, _) => Word::CalledUntilInDoubt,
+            (false, true) => Word::Called,
+            (false, false) => Word::Nothing,
+        },
+        call,
+    )
 }
 
 /// Polls an attempt, which may be given up still or may not.
@@ -58,7 +68,13 @@ pub(crate) fn saying_nothing<Polled>(poll: impl FnOnce() -> Polled) -> Polled {
 
 /// Whether the attempt that is being called may be given up before it fails.
 pub(crate) fn may_be_given_up() -> bool {
-    WORD.get() == Word::Called
+    WORD.get() == Word::CalledUntilInDoubt
+}
+
+/// Whether what is being called is the attempt itself. What is called while an attempt is polled may be a request of its own, beside what it was called for: that it waits proves nothing.
+#[inline]
+pub(crate) fn is_called() -> bool {
+    matches!(WORD.get(), Word::Called | Word::CalledUntilInDoubt)
 }
 
 /// Whether the attempt that is being polled, of which that was said when it was called, may be given up still.
@@ -106,10 +122,11 @@ mod tests {
     #[test]
     fn a_word_holds_for_the_call_alone_and_an_inner_one_goes_before_it() {
         assert!(!may_be_given_up());
-        calling(true, || {
+        calling(true, true, || {
             assert!(may_be_given_up());
-            calling(false, || assert!(!may_be_given_up()));
-            assert!(may_be_given_up());
+            calling(false, false, || assert!(!may_be_given_up() && !is_called()));
+            calling(true, false, || assert!(!may_be_given_up() && is_called()));
+            assert!(may_be_given_up() && is_called());
         });
         assert!(!may_be_given_up());
     }
@@ -118,7 +135,7 @@ mod tests {
     fn what_is_called_while_an_attempt_is_polled_is_not_that_attempt() {
         polling(true, || {
             assert!(may_still_be_given_up() && !may_be_given_up() && !is_last_poll());
-            calling(true, || assert!(may_be_given_up() && !may_still_be_given_up()));
+            calling(true, true, || assert!(may_be_given_up() && !may_still_be_given_up()));
             polling(false, || assert!(!may_still_be_given_up()));
         });
         polling_last(|| {
@@ -150,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_call_that_panics_leaves_nothing_behind() {
-        let panic = std::panic::catch_unwind(|| calling(true, || panic!("in the call")));
+        let panic = std::panic::catch_unwind(|| calling(true, true, || panic!("in the call")));
         assert!(panic.is_err() && !may_be_given_up());
     }
 }

@@ -143,7 +143,7 @@ where
         if self.next.is_none() && self.ledger.attempts() < self.block.policy.timing.attempts() {
             self.next = self.block.rules.copy(&request);
         }
-        attempt_scope::calling(self.may_be_given_up(), || inner.call(request))
+        attempt_scope::calling(self.ends.is_some(), self.may_be_given_up(), || inner.call(request))
     }
 
     /// A read that is given up before it failed is repeated for sure; and a call's first attempt alone may be, so that no call is suspected twice.

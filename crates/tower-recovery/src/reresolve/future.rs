@@ -39,7 +39,7 @@ pin_project! {
         Handle: 'static,
     {
         // Waiting => Attempt | done
-        Waiting { acquire: Acquire<Handle>, readied: Inner, request: Option<Request> },
+        Waiting { acquire: Acquire<Handle>, readied: Inner, request: Option<Request>, is_attempt: bool },
         // Attempt => done
         Attempt { #[pin] attempt: Inner::Future, lease: Lease },
     }
@@ -54,8 +54,15 @@ where
         Self { stage: Stage::attempt(held, inner, request), watch: Watch::new(may_be_given_up) }
     }
 
-    pub(super) fn waiting(acquire: Acquire<Handle>, readied: Inner, request: Request, may_be_given_up: bool) -> Self {
-        let stage = Stage::Waiting { acquire, readied, request: Some(request) };
+    /// `is_attempt`: it was called as the attempt of a call with a deadline, and may speak for it.
+    pub(super) fn waiting(
+        acquire: Acquire<Handle>,
+        readied: Inner,
+        request: Request,
+        may_be_given_up: bool,
+        is_attempt: bool,
+    ) -> Self {
+        let stage = Stage::Waiting { acquire, readied, request: Some(request), is_attempt };
         Self { stage, watch: Watch::new(may_be_given_up) }
     }
 }
@@ -99,10 +106,12 @@ where
                         }
                     });
                 }
-                StageProjection::Waiting { acquire, readied, request } => {
+                StageProjection::Waiting { acquire, readied, request, is_attempt } => {
                     if attempt_scope::is_last_poll() {
                         // Nothing was sent, and nothing will be.
-                        attempt_scope::waits();
+                        if *is_attempt {
+                            attempt_scope::waits();
+                        }
                         return Poll::Pending;
                     }
                     let acquired = ready!(Pin::new(acquire).poll(context));

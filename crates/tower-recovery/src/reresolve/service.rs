@@ -61,7 +61,8 @@ where
                 // The instance that was readied goes with the call, and an unready clone takes its place.
                 let unready = self.inner.clone();
                 let readied = std::mem::replace(&mut self.inner, unready);
-                ReresolveFuture::waiting(self.cache.acquire(), readied, request, may_be_given_up)
+                let is_attempt = attempt_scope::is_called();
+                ReresolveFuture::waiting(self.cache.acquire(), readied, request, may_be_given_up, is_attempt)
             }
         }
     }

@@ -69,6 +69,25 @@ async fn a_request_that_a_handle_makes_of_its_own_and_never_sends_says_nothing_o
     assert!(failure.find::<DeadlineExceeded>().is_some() && failure.take_unsent::<Call>().is_none());
 }
 
+/// The same without a handle: whoever does the call has no registry, and what waits is a request of its own.
+#[tokio::test(start_paused = true)]
+async fn a_request_of_its_own_that_a_service_makes_while_it_is_polled_says_nothing_of_the_call() {
+    let executing = backend([done("a")]);
+    let audit = ScriptedResolver::<ScriptedService<Call, Reply>>::new([Step::hang()]);
+    let (executes, audit) = (executing.clone(), reresolving(cache(&audit)));
+    let service = service_fn(move |call: Call| {
+        let (executes, audit) = (executes.clone(), audit.clone());
+        async move {
+            let reply = executes.oneshot(call).await?;
+            audit.oneshot(Call::write()).await?;
+            Ok::<_, BoxError>(reply)
+        }
+    });
+    let retry = ReadOnlyRetryLayer::new(rules()).timing(within(DEADLINE)).budget(ample());
+    let failure = ServiceBuilder::new().layer(retry).service(service).oneshot(Call::write()).await.unwrap_err();
+    assert_eq!((failure.delivery(), executing.calls()), (Some(Delivery::MaybeSent), 1));
+}
+
 /// What a stack below has sent already is not unsent because its last attempt waits for a handle.
 #[tokio::test(start_paused = true)]
 async fn an_attempt_of_a_stack_below_that_may_have_been_sent_is_not_forgotten() {
