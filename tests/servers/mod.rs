@@ -3,7 +3,6 @@
 //! Where a program is not installed, the tests that need it say so and pass; under CI they fail.
 
 pub(crate) mod nginx;
-mod process;
 
 use std::{
     fs,
@@ -13,8 +12,8 @@ use std::{
 };
 
 use tempfile::TempDir;
-
-pub(crate) use self::process::Process;
+use tower_recovery_test::process;
+pub(crate) use tower_recovery_test::process::Process;
 
 /// A server that runs. Its configuration and its logs are in a directory of its own, which stays where a test has failed.
 pub(crate) struct Server {

@@ -8,6 +8,8 @@
 //! | one that refuses streams or goes away, on HTTP/2 (feature `http2`) | [`FaultyServer`], with acts of HTTP/2 |
 //! | one with a bad certificate, or a handshake that is cut (feature `tls`) | [`FaultyServer`], with a certificate of an own [authority] |
 //! | a registry that answers, fails, hangs or panics by a script | [`ScriptedResolver`] |
+//! | a server that is a program of its own, to be frozen and killed (feature `process`) | `process::Process` |
+//! | Hypha: the real server, Python clients, an artifact manager (feature `hypha`) | `hypha::HyphaServer` |
 //! | a registry in memory | [`Registry`] |
 //! | a handle without a network | [`ScriptedService`] |
 //! | an event stream without a network | [`ScriptedStream`] |
@@ -73,8 +75,12 @@ mod counter;
 pub mod cutting;
 pub mod faulty;
 mod gate;
+#[cfg(feature = "hypha")]
+pub mod hypha;
 mod listening;
 mod lock;
+#[cfg(feature = "process")]
+pub mod process;
 pub mod readiness;
 pub mod registry;
 pub mod resolver;
