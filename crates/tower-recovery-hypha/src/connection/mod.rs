@@ -1,0 +1,24 @@
+//! The connection to the server: made, kept alive, made again.
+//!
+//! ```text
+//!            opened                        the server lets us in,
+//!   Closed ─────────▶ Connecting ────────────────────────────────▶ Connected
+//!     ▲                 │    ▲        what is offered is registered     │
+//!     │     closed      │    │                                          │
+//!     ├─────────────────┘    └──────────────────────────────────────────┤
+//!     │                        lost: after a pause that grows           │
+//!     └─────────────────────────────────────────────────────────────────┘ closed
+//! ```
+
+mod endpoint;
+mod keep_alive;
+mod open;
+mod reading;
+mod session;
+mod status;
+mod supervisor;
+mod tokens;
+mod writing;
+
+pub use self::{endpoint::InvalidServerUrl, status::ConnectionStatus};
+pub(crate) use self::{endpoint::Endpoint, supervisor::supervise, tokens::Tokens, writing::Outgoing};
