@@ -1,1 +1,9 @@
 //! Hypha for [`tower_recovery`]: an RPC client over Hypha's websocket as tower services.
+
+mod remote_error;
+// Until the client reads and writes with it.
+#[allow(dead_code, unused_imports)]
+mod wire;
+
+pub use remote_error::RemoteError;
+pub use wire::MalformedFrame;
