@@ -77,10 +77,6 @@ impl Call {
     pub fn has_keyword(&self, name: &str) -> bool {
         self.keywords.iter().any(|(set, _)| set.as_str() == Some(name))
     }
-
-    pub(crate) fn shared_method(&self) -> Arc<str> {
-        Arc::clone(&self.method)
-    }
 }
 
 /// Without the arguments: payloads are never logged.

@@ -34,7 +34,6 @@ pub(crate) enum Target {
 /// All calls of one client.
 #[derive(Debug)]
 pub(crate) struct Calls {
-    /// Who calls: `workspace/client`; set when the server has said it.
     open: Mutex<HashMap<Box<str>, OpenCall>>,
     began: Instant,
 }
@@ -43,10 +42,23 @@ pub(crate) struct Calls {
 struct OpenCall {
     method: Arc<str>,
     is_of_manager: bool,
+    /// The call whose request is told of by this one's: it is handed over with it.
+    tells_of: Option<Box<str>>,
     /// Whom the transport was told to bring it to; `None` until then.
     sent_to: Option<Arc<str>>,
     progress: Arc<Progress>,
     outcome: oneshot::Sender<Outcome>,
+}
+
+/// What a rejection was about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rejected {
+    /// A call that nobody waits for.
+    Nothing,
+    /// A call.
+    Call,
+    /// A call, because the server has closed its end of the connection that brought it.
+    ByOwnConnection,
 }
 
 /// How far a call is.
@@ -76,12 +88,22 @@ impl Calls {
 
     /// Opens a call, under a session id that nobody can guess.
     pub(crate) fn open(self: &Arc<Self>, target: &Target, method: Arc<str>) -> Ticket {
+        self.open_telling(target, method, None)
+    }
+
+    /// Opens the call that tells the callee to act on another one, whose request it has by then.
+    pub(crate) fn open_for(self: &Arc<Self>, target: &Target, method: Arc<str>, other: &Ticket) -> Ticket {
+        self.open_telling(target, method, Some(other.session.clone()))
+    }
+
+    fn open_telling(self: &Arc<Self>, target: &Target, method: Arc<str>, tells_of: Option<Box<str>>) -> Ticket {
         let session: Box<str> = format!("{:032x}", fastrand::u128(..)).into();
         let (sender, outcome) = oneshot::channel();
         let progress = Progress::new();
         let call = OpenCall {
             method,
             is_of_manager: *target == Target::Manager,
+            tells_of,
             sent_to: None,
             progress: Arc::clone(&progress),
             outcome: sender,
@@ -92,14 +114,20 @@ impl Calls {
 
     /// The request is given to the transport in this moment, for this client; whatever happens from now on, it may have been sent. False: nobody waits for it any more, and it is not to be sent.
     pub(crate) fn hand_over(&self, session: &str, to: &Arc<str>) -> bool {
-        match self.table().get_mut(session) {
-            Some(call) => {
-                call.sent_to = Some(Arc::clone(to));
-                call.progress.0.store(self.now(), Ordering::Release);
-                true
-            }
-            None => false,
+        let now = self.now();
+        let mut table = self.table();
+        let Some(call) = table.get(session) else { return false };
+        let told_of = call.tells_of.clone();
+        if told_of.as_deref().is_some_and(|other| !table.contains_key(other)) {
+            return false;
         }
+        for session in [Some(session), told_of.as_deref()].into_iter().flatten() {
+            if let Some(call) = table.get_mut(session) {
+                call.sent_to = Some(Arc::clone(to));
+                call.progress.0.store(now, Ordering::Release);
+            }
+        }
+        true
     }
 
     /// The callee, or the server that speaks for it, still works on the call, or still sends its answer.
@@ -125,13 +153,21 @@ impl Calls {
         reason: &Value,
         relayed: Option<&Relayed>,
         own: &Arc<str>,
-    ) -> bool {
-        self.end(session, from, |call| {
-            Err(match relayed {
+    ) -> Rejected {
+        let mut is_of_own_connection = false;
+        let found = self.end(session, from, |call| {
+            let error = match relayed {
                 None => call.turned_down_by_routing(reason, own),
                 Some(_) => call.turned_down_by_callee(reason, own),
-            })
-        })
+            };
+            is_of_own_connection = matches!(error, CallError::OwnConnectionClosed { .. });
+            Err(error)
+        });
+        match found {
+            true if is_of_own_connection => Rejected::ByOwnConnection,
+            true => Rejected::Call,
+            false => Rejected::Nothing,
+        }
     }
 
     /// What came as the answer of this call cannot be read.
@@ -149,10 +185,7 @@ impl Calls {
 
     /// Ends what was sent: the connection on which the answers would have come is gone.
     pub(crate) fn connection_lost(&self, reason: &Arc<str>) {
-        self.end_all(
-            |call| call.sent_to.is_some(),
-            |_| CallError::ConnectionLost { reason: Arc::clone(reason) },
-        );
+        self.end_all(|call| call.sent_to.is_some(), |_| CallError::ConnectionLost { reason: Arc::clone(reason) });
     }
 
     /// Ends what was not sent: it will not be.
@@ -198,7 +231,7 @@ impl OpenCall {
 
     /// The server gives its words and nothing else. Two of them are said before it passes anything on, and prove it; they are matched as a whole, and for this call alone.
     fn turned_down_by_routing(&self, reason: &Value, own: &Arc<str>) -> CallError {
-        let message = RemoteError::text_of(reason).unwrap_or_default();
+        let message = words(reason);
         if let Some(peer) = &self.sent_to
             && message == format!("Target peer {peer} is not connected")
         {
@@ -211,7 +244,7 @@ impl OpenCall {
     }
 
     fn turned_down_by_callee(&self, reason: &Value, own: &Arc<str>) -> CallError {
-        let error = RemoteError::of_value(reason);
+        let error = RemoteError::from_value(reason);
         let Some(peer) = &self.sent_to else { return CallError::Remote(error) };
         if self.is_of_manager {
             // The text of a KeyError is quoted.
@@ -228,6 +261,13 @@ impl OpenCall {
         }
         CallError::Remote(error)
     }
+}
+
+/// The bare words of an error.
+fn words(reason: &Value) -> String {
+    let fields = reason.as_map().map(Vec::as_slice).unwrap_or_default();
+    let words = fields.iter().find(|(name, _)| name.as_str() == Some("_rvalue")).map_or(reason, |(_, words)| words);
+    words.as_str().unwrap_or_default().to_owned()
 }
 
 /// The caller's end of an open call. Dropping it forgets the call: an answer finds nobody, and a request that was not handed over is not sent.
@@ -251,10 +291,6 @@ pub(crate) struct Patience {
 impl Ticket {
     pub(crate) fn session(&self) -> &str {
         &self.session
-    }
-
-    pub(crate) fn is_handed_over(&self) -> bool {
-        self.progress.last_sign().is_some()
     }
 
     /// Waits for the outcome. `None`: the request was not handed over in time, and will not be.

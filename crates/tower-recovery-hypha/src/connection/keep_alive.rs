@@ -102,7 +102,14 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_token_is_asked_for_at_half_of_its_life_if_that_is_sooner() {
-        for (life, after) in [(None, 7200), (Some(172_800.0), 7200), (Some(600.0), 300), (Some(f64::NAN), 7200), (Some(-1.0), 7200), (Some(0.0), 1)] {
+        for (life, after) in [
+            (None, 7200),
+            (Some(172_800.0), 7200),
+            (Some(600.0), 300),
+            (Some(f64::NAN), 7200),
+            (Some(-1.0), 7200),
+            (Some(0.0), 1),
+        ] {
             let (texts, mut sent) = mpsc::channel(8);
             let began = Instant::now();
             tokio::select! {

@@ -17,8 +17,18 @@ mod reading;
 mod session;
 mod status;
 mod supervisor;
+mod tls;
 mod tokens;
 mod writing;
 
+pub(crate) use self::{
+    endpoint::Endpoint,
+    keep_alive::Heard,
+    open::Admission,
+    reading::take,
+    supervisor::{Reconnect, supervise},
+    tls::Tls,
+    tokens::Tokens,
+    writing::Outgoing,
+};
 pub use self::{endpoint::InvalidServerUrl, status::ConnectionStatus};
-pub(crate) use self::{endpoint::Endpoint, supervisor::supervise, tokens::Tokens, writing::Outgoing};

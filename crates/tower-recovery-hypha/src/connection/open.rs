@@ -25,12 +25,12 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Transport for T {}
 
 /// What the server says when it lets a client in.
 #[derive(Debug)]
-pub(super) struct Admission {
-    pub(super) workspace: Arc<str>,
+pub(crate) struct Admission {
+    pub(crate) workspace: Arc<str>,
     /// Where the workspace manager is found: `*/id`.
-    pub(super) manager: Arc<str>,
-    pub(super) base_url: Option<Arc<str>>,
-    pub(super) token_life_seconds: Option<f64>,
+    pub(crate) manager: Arc<str>,
+    pub(crate) base_url: Option<Arc<str>>,
+    pub(crate) token_life_seconds: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -86,10 +86,16 @@ async fn open_with(
         token,
         reconnection_token,
     };
-    let authentication = serde_json::to_string(&authentication).map_err(|error| ConnectError::Protocol(error.into()))?;
+    let authentication =
+        serde_json::to_string(&authentication).map_err(|error| ConnectError::Protocol(error.into()))?;
     socket.send(Message::text(authentication)).await.map_err(websocket)?;
-    let FirstMessage::ConnectionInfo { workspace: given, manager_id, public_base_url, reconnection_token, reconnection_token_life_time } =
-        first_message(shared, &mut socket).await?
+    let FirstMessage::ConnectionInfo {
+        workspace: given,
+        manager_id,
+        public_base_url,
+        reconnection_token,
+        reconnection_token_life_time,
+    } = first_message(shared, &mut socket).await?
     else {
         return Err(ConnectError::Protocol("it is an error".into()));
     };

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use tokio_tungstenite::tungstenite::{self, Message};
 
 use crate::{
+    calls::Rejected,
     client::Shared,
     serving,
     wire::{self, Incoming, IncomingCall, IncomingEvent},
@@ -93,7 +94,11 @@ fn take_answer(shared: &Shared, call: IncomingCall) {
         "resolve" => shared.calls.resolve(session, from, { argument }()),
         "reject" => {
             let reason = { argument }();
-            shared.calls.reject(session, from, &reason, call.relayed.as_ref(), &shared.own_id())
+            let rejected = shared.calls.reject(session, from, &reason, call.relayed.as_ref(), &shared.own_id());
+            if rejected == Rejected::ByOwnConnection {
+                shared.own_connection_closed.notify_waiters();
+            }
+            rejected != Rejected::Nothing
         }
         "heartbeat" => shared.calls.sign_of_life(session, from),
         _ => false,

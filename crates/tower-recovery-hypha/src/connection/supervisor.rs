@@ -25,7 +25,7 @@ pub(crate) async fn supervise(shared: Arc<Shared>, mut outbox: mpsc::Receiver<Ou
         if wanted.wait_for(|wanted| *wanted).await.is_err() {
             return;
         }
-        stay_connected(&shared, &mut outbox, &mut wanted.clone()).await;
+        stay_connected(&shared, &mut outbox, &wanted).await;
         shared.end_session(&"the client was closed".into());
         shared.calls.give_up_unsent(|| CallError::Closed);
         shared.status.send_replace(ConnectionStatus::Closed);
@@ -33,17 +33,13 @@ pub(crate) async fn supervise(shared: Arc<Shared>, mut outbox: mpsc::Receiver<Ou
 }
 
 /// Until it is not wanted any more.
-async fn stay_connected(
-    shared: &Arc<Shared>,
-    outbox: &mut mpsc::Receiver<Outgoing>,
-    wanted: &mut watch::Receiver<bool>,
-) {
-    let mut unwanted = wanted.clone();
+async fn stay_connected(shared: &Arc<Shared>, outbox: &mut mpsc::Receiver<Outgoing>, wanted: &watch::Receiver<bool>) {
     let mut failures = 0;
+    shared.status.send_replace(ConnectionStatus::Connecting { failures, last: None });
     loop {
         let opened = tokio::select! {
             opened = open(shared) => opened,
-            () = until_unwanted(wanted) => return,
+            () = until_unwanted(wanted.clone()) => return,
         };
         let error = match opened {
             Err(error) => error,
@@ -51,7 +47,8 @@ async fn stay_connected(
                 let began = Instant::now();
                 shared.begin_session(&admission);
                 let begin = announcing::announce(shared);
-                let ended = session::run(shared, socket, &admission, outbox, begin, until_unwanted(&mut unwanted)).await;
+                let unwanted = until_unwanted(wanted.clone());
+                let ended = session::run(shared, socket, &admission, outbox, begin, unwanted).await;
                 let was_there = shared.status.borrow().is_connected();
                 let reason: Arc<str> = match &ended {
                     Ended::Lost(reason) => Arc::clone(reason),
@@ -83,12 +80,12 @@ async fn stay_connected(
         let pause = shared.settings.reconnect.pause(if is_permanent { u32::MAX } else { failures }, fastrand::f64());
         tokio::select! {
             () = sleep(pause) => {}
-            () = until_unwanted(wanted) => return,
+            () = until_unwanted(wanted.clone()) => return,
         }
     }
 }
 
-async fn until_unwanted(wanted: &mut watch::Receiver<bool>) {
+async fn until_unwanted(mut wanted: watch::Receiver<bool>) {
     // The sender is in what the task itself holds.
     let _ = wanted.wait_for(|wanted| !*wanted).await;
 }
@@ -114,8 +111,7 @@ impl Reconnect {
 mod tests {
     use super::*;
 
-    const RECONNECT: Reconnect =
-        Reconnect { shortest: Duration::from_millis(200), longest: Duration::from_secs(30) };
+    const RECONNECT: Reconnect = Reconnect { shortest: Duration::from_millis(200), longest: Duration::from_secs(30) };
 
     #[test]
     fn a_pause_doubles_with_every_failure_up_to_the_longest() {

@@ -67,8 +67,13 @@ fn frame(shared: &Shared, manager: &Arc<str>, outgoing: Outgoing) -> Option<Mess
     {
         return None;
     }
-    let mut frame =
-        wire::encode_head(&Head { from: &shared.own_id(), to, method: &method, session: session.as_deref(), parent: None });
+    let mut frame = wire::encode_head(&Head {
+        from: &shared.own_id(),
+        to,
+        method: &method,
+        session: session.as_deref(),
+        parent: None,
+    });
     frame.extend_from_slice(&body);
     Some(Message::binary(frame))
 }

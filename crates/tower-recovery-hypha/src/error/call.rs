@@ -35,6 +35,9 @@ pub enum CallError {
     /// The request is sent in pieces, and the callee did not take one of them. It executes nothing before it was told that all are there, and that was not sent.
     #[error("a piece of the request was not taken")]
     Upload(#[source] Box<Self>),
+    /// The request was sent in pieces, and the callee failed to put them together, or to say that it did.
+    #[error("the callee failed to put the pieces of the request together")]
+    Assembly(#[source] Box<Self>),
     /// The server does not know the callee as connected, and did not pass the request on.
     #[error("the server says that {peer} is not connected")]
     PeerNotConnected {
@@ -88,6 +91,12 @@ pub enum CallError {
         /// How long nothing came.
         silent: Duration,
     },
+    /// The server's workspace manager answered something else than is expected of this method.
+    #[error("the workspace manager's answer to {method} is none")]
+    UnexpectedAnswer {
+        /// The method of the workspace manager.
+        method: Box<str>,
+    },
     /// What came as the answer cannot be read.
     #[error("the answer cannot be read")]
     MalformedAnswer(#[source] MalformedFrame),
@@ -118,12 +127,19 @@ impl CallError {
                 Place::Send
             }
             Self::PeerNotConnected { .. } | Self::OwnConnectionClosed { .. } | Self::Routing { .. } => Place::Routing,
-            Self::ServiceNotFound { .. } => Place::Registry,
+            Self::ServiceNotFound { .. } | Self::UnexpectedAnswer { .. } => Place::Registry,
             Self::MethodNotFound { .. } | Self::Remote(_) => Place::Execution,
             Self::ConnectionLost { .. }
             | Self::PeerDisconnected { .. }
+            | Self::Assembly(_)
             | Self::TimedOut { .. }
             | Self::MalformedAnswer(_) => Place::Unanswered,
         }
+    }
+
+    /// Whether it proves that nothing was executed.
+    #[must_use]
+    pub fn is_send_side(&self) -> bool {
+        self.place() == Place::Send || matches!(self, Self::PeerNotConnected { .. } | Self::OwnConnectionClosed { .. })
     }
 }

@@ -71,6 +71,12 @@ pub enum ConnectError {
         #[source]
         source: Box<super::CallError>,
     },
+    /// The connection was there, and was lost.
+    #[error("the connection was lost: {reason}")]
+    Lost {
+        /// How it ended.
+        reason: std::sync::Arc<str>,
+    },
     /// The client was closed.
     #[error("the client is closed")]
     Closed,
@@ -80,7 +86,10 @@ impl ConnectError {
     /// Whether connecting in the same way will fail in the same way.
     #[must_use]
     pub fn is_permanent(&self) -> bool {
-        matches!(self, Self::Unauthenticated { .. } | Self::Forbidden { .. } | Self::WrongWorkspace { .. } | Self::Closed)
+        matches!(
+            self,
+            Self::Unauthenticated { .. } | Self::Forbidden { .. } | Self::WrongWorkspace { .. } | Self::Closed
+        )
     }
 
     /// What the server said when it closed the connection instead of opening it. Its words are all that it gives.

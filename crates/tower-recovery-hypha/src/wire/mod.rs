@@ -4,6 +4,7 @@
 //! server writes `ws`, `from`, `to` and `user` of the head anew when it relays a frame, so these are the server's word; the body is the sender's own. Nothing
 //! that a frame claims about its sizes is believed before the bytes are there, see [`Limits`].
 
+mod address;
 mod chunks;
 mod decode;
 mod encode;
@@ -14,6 +15,7 @@ mod malformed;
 mod promise;
 mod scan;
 
+pub(crate) use address::decode_address;
 pub(crate) use chunks::{ChunkError, Chunks};
 pub(crate) use decode::{decode, decode_assembled};
 pub(crate) use encode::{Body, Head, encode_body, encode_head};
