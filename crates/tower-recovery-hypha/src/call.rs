@@ -4,6 +4,7 @@ use std::{fmt, sync::Arc};
 
 use rmpv::Value;
 use serde::Serialize;
+use tower::BoxError;
 
 /// A call: the name of a method, and what it is given. A clone shares the arguments.
 ///
@@ -45,19 +46,26 @@ impl Call {
         self
     }
 
-    /// Appends a positional argument that serde makes of a value of your own.
+    /// Appends a positional argument that serde makes of a value of your own: a struct becomes a map, as Python expects it.
     ///
     /// # Errors
     ///
     /// The value cannot be serialised.
-    pub fn arg_of<T: Serialize>(self, value: &T) -> Result<Self, rmpv::ext::Error> {
-        Ok(self.arg(rmpv::ext::to_value(value)?))
+    pub fn arg_of<T: Serialize>(self, value: &T) -> Result<Self, UnencodableValue> {
+        let refused = |error: BoxError| UnencodableValue { method: Arc::clone(&self.method), source: error };
+        let encoded = rmp_serde::to_vec_named(value).map_err(|error| refused(error.into()))?;
+        let value = rmpv::decode::read_value(&mut encoded.as_slice()).map_err(|error| refused(error.into()))?;
+        Ok(self.arg(value))
     }
 
     /// The name of the method.
     #[must_use]
     pub fn method(&self) -> &str {
         &self.method
+    }
+
+    pub(crate) fn shared_method(&self) -> Arc<str> {
+        Arc::clone(&self.method)
     }
 
     /// The positional arguments.
@@ -77,6 +85,16 @@ impl Call {
     pub fn has_keyword(&self, name: &str) -> bool {
         self.keywords.iter().any(|(set, _)| set.as_str() == Some(name))
     }
+}
+
+/// A value cannot be made an argument.
+#[derive(Debug, thiserror::Error)]
+#[error("an argument of {method} cannot be encoded")]
+#[non_exhaustive]
+pub struct UnencodableValue {
+    /// The method that was to be given it.
+    pub method: Arc<str>,
+    source: BoxError,
 }
 
 /// Without the arguments: payloads are never logged.

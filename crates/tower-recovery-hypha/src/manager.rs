@@ -70,7 +70,22 @@ pub(crate) async fn list_services(shared: &Arc<Shared>, id: &ServiceId) -> Resul
         ("service_id", id.name().into()),
         ("app_id", id.app().unwrap_or("*").into()),
     ]);
-    let answer = ask(shared, Call::new("list_services").arg(query)).await?;
+    list(shared, query).await
+}
+
+/// What is registered under the client's own id.
+pub(crate) async fn list_own_services(shared: &Arc<Shared>) -> Result<Vec<ServiceInfo>, CallError> {
+    let query = map([
+        ("workspace", shared.workspace().unwrap_or_default().as_ref().into()),
+        ("client_id", (*shared.settings.client_id).into()),
+        ("service_id", "*".into()),
+    ]);
+    list(shared, query).await
+}
+
+async fn list(shared: &Arc<Shared>, query: Value) -> Result<Vec<ServiceInfo>, CallError> {
+    let call = Call::new("list_services").arg(query).keyword("include_unlisted", true);
+    let answer = ask(shared, call).await?;
     let found = answer.as_array().and_then(|found| found.iter().map(read_info).collect::<Option<Vec<_>>>());
     found.ok_or_else(|| unreadable("list_services"))
 }

@@ -63,11 +63,6 @@ impl ServiceId {
             None => format!("{workspace}/{client}:{}", self.name),
         }
     }
-
-    /// The same service of this client.
-    pub(crate) fn at(&self, client: &str) -> Self {
-        Self { client: Some(client.into()), ..self.clone() }
-    }
 }
 
 impl FromStr for ServiceId {

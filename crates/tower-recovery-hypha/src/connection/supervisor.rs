@@ -26,6 +26,7 @@ pub(crate) async fn supervise(shared: Arc<Shared>, mut outbox: mpsc::Receiver<Ou
             return;
         }
         stay_connected(&shared, &mut outbox, &wanted).await;
+        shared.tokens.forget_if_another_is_there();
         shared.end_session(&"the client was closed".into());
         shared.calls.give_up_unsent(|| CallError::Closed);
         shared.status.send_replace(ConnectionStatus::Closed);

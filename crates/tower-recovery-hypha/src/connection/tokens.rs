@@ -28,7 +28,14 @@ impl Tokens {
         *self.lock() = Some(token);
     }
 
-    /// The server does not accept it any more, or it is not to be used: who comes back by it is not checked against another client of the same id.
+    /// Who comes back by it is not checked against another client of the same id; so it is for connections that were lost, and not for those that were closed.
+    pub(crate) fn forget_if_another_is_there(&self) {
+        if self.given.is_some() {
+            self.forget();
+        }
+    }
+
+    /// The server does not accept it any more.
     pub(crate) fn forget(&self) {
         *self.lock() = None;
     }
