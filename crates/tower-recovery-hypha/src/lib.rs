@@ -9,6 +9,8 @@ mod client;
 mod connection;
 mod error;
 mod front_door;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod manager;
 mod registrar;
 mod remote_error;

@@ -22,3 +22,6 @@ pub(crate) use encode::{Body, Head, encode_body, encode_head};
 pub(crate) use incoming::{Callback, Incoming, IncomingCall, IncomingEvent, Promise, Relayed};
 pub(crate) use limits::Limits;
 pub use malformed::MalformedFrame;
+
+#[cfg(test)]
+mod tests;

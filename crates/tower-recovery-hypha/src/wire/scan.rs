@@ -5,9 +5,13 @@ use rmpv::Value;
 
 use super::{Limits, MalformedFrame};
 
-/// What `rmpv` gives an array or a map at first: room for four.
-const LEAST_CAPACITY: usize = 4;
 const VALUE: usize = size_of::<Value>();
+/// What an array or a map of `rmpv` has room for at least, once there is something in it. It grows to twice its size.
+const LEAST_CAPACITY: usize = 4;
+/// A text or a binary of `rmpv` longer than this grows to twice its size, too.
+const EXACT_TEXT: usize = 64 * 1024;
+/// What an allocator takes for itself, or to round up.
+const ALLOCATION: usize = 16;
 
 /// Looks over what `limits` bound.
 pub(super) struct Scan<'a> {
@@ -72,7 +76,8 @@ impl<'a> Scan<'a> {
         // A value takes a byte at least.
         self.available(values)?;
         if length > 0 {
-            self.hold(length.max(LEAST_CAPACITY).next_power_of_two().saturating_mul(width).saturating_mul(VALUE))?;
+            // Not more than 2^33 times 64.
+            self.hold(length.max(LEAST_CAPACITY).next_power_of_two() * width * VALUE + ALLOCATION)?;
         }
         for _ in 0..values {
             self.value_at_depth(depth + 1)?;
@@ -82,7 +87,11 @@ impl<'a> Scan<'a> {
 
     fn text(&mut self, length: usize) -> Result<(), MalformedFrame> {
         self.skip(length)?;
-        self.hold(length)
+        match length {
+            0 => Ok(()),
+            1..=EXACT_TEXT => self.hold(length + ALLOCATION),
+            _ => self.hold(length.next_power_of_two() + ALLOCATION),
+        }
     }
 
     /// The data of an extension, behind the byte that says its type.

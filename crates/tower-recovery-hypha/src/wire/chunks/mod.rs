@@ -1,11 +1,15 @@
 //! Messages that are too long for a frame, put together from chunks.
 
+mod error;
+
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::Limits;
+
+pub(crate) use self::error::ChunkError;
 
 /// What a chunk takes beside its bytes, so that many empty ones are not for free.
 const CHUNK_OVERHEAD: usize = 64;
@@ -27,30 +31,6 @@ struct Message {
     /// What it counts for, with its names and the overhead of its chunks.
     bytes: usize,
     touched: Instant,
-}
-
-/// A step of a chunked message that was refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub(crate) enum ChunkError {
-    /// Never begun by this sender, processed or removed already, or given up since nothing came for too long.
-    #[error("no message with the key {key:?} of this sender is open")]
-    Unknown { key: String },
-    /// Begun twice.
-    #[error("a message with the key {key:?} is open already")]
-    Exists { key: String },
-    /// Processed before all of it was there, which ends it.
-    #[error("the message with the key {key:?} lacks the chunk {missing}")]
-    Truncated { key: String, missing: u64 },
-    /// Longer than we take, which ends it.
-    #[error("the message with the key {key:?} is longer than the limit of {limit} bytes")]
-    TooLong { key: String, limit: usize },
-    /// Too many at once.
-    #[error("{limit} messages are open, which is the limit")]
-    TooManyOpen { limit: usize },
-    /// All of them together are too much.
-    #[error("the open messages would take more than the limit of {limit} bytes together")]
-    TooManyBytes { limit: usize },
 }
 
 impl Chunks {
@@ -174,3 +154,23 @@ impl Chunks {
 fn name(key: &str, from: &str) -> (String, String) {
     (from.to_owned(), key.to_owned())
 }
+
+#[cfg(any(test, fuzzing))]
+impl Chunks {
+    /// What is counted is what is there, and within the limits.
+    pub(crate) fn assert_sound(&self) {
+        let mut total = 0;
+        for ((from, key), message) in &self.open {
+            let length: usize = message.chunks.values().map(Vec::len).sum();
+            assert_eq!(message.length, length);
+            assert_eq!(message.bytes, length + key.len() + from.len() + (1 + message.chunks.len()) * CHUNK_OVERHEAD);
+            assert!(length <= self.limits.max_message_bytes);
+            total += message.bytes;
+        }
+        assert_eq!(self.bytes, total);
+        assert!(total <= self.limits.max_open_bytes && self.open.len() <= self.limits.max_open_messages);
+    }
+}
+
+#[cfg(test)]
+mod tests;
