@@ -29,14 +29,16 @@ fn value() -> impl Strategy<Value = Value> {
         any::<u64>().prop_map(Value::from),
         (-1e9..1e9).prop_map(Value::F64),
         (-1e9_f32..1e9).prop_map(Value::F32),
-        ".{0,40}".prop_map(Value::from),
+        "\\PC{0,40}".prop_map(Value::from),
         vec(any::<u8>(), 0..300).prop_map(Value::from),
+        // The lengths at which the form on the wire changes.
+        vec(any::<u8>().prop_map(Value::from), 14..18).prop_map(Value::Array),
         (any::<i8>(), vec(any::<u8>(), 0..20)).prop_map(|(kind, data)| Value::Ext(kind, data)),
     ];
-    scalar.prop_recursive(6, 64, 8, |inner| {
+    scalar.prop_recursive(5, 16, 3, |inner| {
         prop_oneof![
-            vec(inner.clone(), 0..20).prop_map(Value::Array),
-            vec((inner.clone(), inner), 0..20).prop_map(Value::Map),
+            vec(inner.clone(), 0..4).prop_map(Value::Array),
+            vec((inner.clone(), inner), 0..4).prop_map(Value::Map),
         ]
     })
 }
@@ -106,8 +108,8 @@ proptest! {
         method in ".{0,300}",
         session in option::of(".{0,40}"),
         parent in option::of(".{0,40}"),
-        args in vec(value(), 0..20),
-        kwargs in vec((".{0,20}".prop_map(Value::from), value()), 0..20),
+        args in vec(value(), 0..4),
+        kwargs in vec((".{0,20}".prop_map(Value::from), value()), 0..4),
         millis in option::of(1..u64::from(u32::MAX)),
     ) {
         let promise = session.as_ref().and(millis.map(Duration::from_millis));
