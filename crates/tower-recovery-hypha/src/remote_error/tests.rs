@@ -51,6 +51,11 @@ fn a_message_of_several_lines_is_whole() {
 fn of_a_chain_the_last_exception_counts() {
     assert_reads_as(&golden!("error_chained"), "Refused", "no such thing");
     assert_reads_as(&golden!("error_during"), "AssertionError", "");
+
+    let raised = "Traceback (most recent call last):\n  File \"a.py\", line 1, in f\n";
+    let during = "During handling of the above exception, another exception occurred:";
+    let trace = format!("{raised}KeyError: 1\n\n{during}\n\n{raised}TypeError: 2\n\n{during}\n\n{raised}OSError: 3");
+    assert_reads_as(&RemoteError::from_value(&encoded(&trace, "")), "OSError", "3");
 }
 
 #[test]

@@ -3,6 +3,7 @@ use std::time::Duration;
 use rmpv::Value;
 
 /// What a frame says.
+#[expect(clippy::large_enum_variant, reason = "nearly every frame is a call, and a box for each would save nothing")]
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Incoming {
     /// A method of ours is called; an answer to a call of ours is one too, of `{session}.resolve` or `{session}.reject`.

@@ -148,6 +148,17 @@ fn the_body_cannot_speak_for_the_server() {
 }
 
 #[test]
+fn of_a_field_that_comes_twice_the_last_counts() {
+    let head = map([
+        ("type", "method".into()),
+        ("from", "ws/first".into()),
+        ("from", "ws/last".into()),
+        ("method", "m".into()),
+    ]);
+    assert_eq!(call(&packed([head])).from, "ws/last");
+}
+
+#[test]
 fn an_assembled_message_is_of_the_one_who_had_it_processed() {
     let relayed = Relayed { workspace: "ws-x".to_owned(), user: Value::from("x") };
     let decoded = decode_assembled(golden!("full_promise"), "ws-x/real", Some(relayed.clone()), &Limits::default());
