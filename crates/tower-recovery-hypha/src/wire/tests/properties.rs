@@ -112,7 +112,7 @@ proptest! {
         kwargs in vec((".{0,20}".prop_map(Value::from), value()), 0..4),
         millis in option::of(1..u64::from(u32::MAX)),
     ) {
-        let promise = session.as_ref().and(millis.map(Duration::from_millis));
+        let promise = millis.filter(|_| session.is_some()).map(Duration::from_millis);
         let head = Head { from: &from, to: "ws/x", method: &method, session: session.as_deref(), parent: parent.as_deref() };
         let body = Body { args: &args, kwargs: &kwargs, promise };
         let read = call(&[encode_head(&head), encode_body(&body)].concat());
