@@ -116,7 +116,7 @@ pub use crate::{
     event::{GiveUp, Observer, RecoveryEvent},
     failure::Failure,
     front_door::Recovery,
-    handle_cache::{Acquire, Generation, HandleCache, HandleCacheBuilder, Held, ResolveError},
+    handle_cache::{Acquire, Generation, HandleCache, HandleCacheBuilder, Held, LookUp, ResolveError},
     handover::Handover,
     invalid_setting::InvalidSetting,
     lease::{Lease, Renewal},

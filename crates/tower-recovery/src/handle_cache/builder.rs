@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use crate::{InvalidSetting, Observer, event::Reporter, suspicion::tick::Tick};
 
-use super::{HandleCache, floor::Floor, resolver::Resolve, shared::Shared};
+use super::{HandleCache, floor::Floor, resolver::Resolve, shared::Shared, state::Telling};
 
 /// Sets the bounds and the name of a [`HandleCache`].
 #[must_use = "a builder does nothing before `build`"]
@@ -15,6 +15,7 @@ pub struct HandleCacheBuilder<Handle> {
 
 pub(super) struct Settings {
     pub(super) name: Arc<str>,
+    pub(super) telling: Telling,
     pub(super) resolve_timeout: Duration,
     pub(super) floor: Floor,
     pub(super) reporter: Reporter,
@@ -23,11 +24,12 @@ pub(super) struct Settings {
 }
 
 impl<Handle: Clone + Send + 'static> HandleCacheBuilder<Handle> {
-    pub(super) fn new(resolve: Arc<Resolve<Handle>>) -> Self {
+    pub(super) fn new(resolve: Arc<Resolve<Handle>>, telling: Telling) -> Self {
         Self {
             resolve,
             settings: Settings {
                 name: Arc::from("handle"),
+                telling,
                 resolve_timeout: Duration::from_secs(10),
                 floor: Floor { step: Duration::from_millis(100), ceiling: Duration::from_secs(5), spread: true },
                 reporter: Reporter::default(),

@@ -5,6 +5,7 @@ mod builder;
 mod flight;
 mod floor;
 mod generation;
+mod look_up;
 mod refresh;
 mod resolve_error;
 mod resolver;
@@ -13,11 +14,14 @@ mod state;
 
 use std::{fmt, sync::Arc};
 
-use tower::BoxError;
+use tower::{BoxError, ServiceExt};
 use tower_service::Service;
 
 pub(crate) use self::shared::Shared;
-pub use self::{acquire::Acquire, builder::HandleCacheBuilder, generation::Generation, resolve_error::ResolveError};
+use self::state::Telling;
+pub use self::{
+    acquire::Acquire, builder::HandleCacheBuilder, generation::Generation, look_up::LookUp, resolve_error::ResolveError,
+};
 use crate::{Lease, Resolved, lease::Issuer};
 
 /// The handle that a registry gave for a name, with the resolver that gives the next one.
@@ -98,7 +102,51 @@ impl<Handle: Clone + Send + 'static> HandleCache<Handle> {
         Resolver::Future: Send,
         Target: Clone + Send + 'static,
     {
-        HandleCacheBuilder::new(resolver::erase(resolver, target))
+        let resolver = resolver.map_request(|look_up: LookUp<Target>| look_up.target);
+        HandleCacheBuilder::new(resolver::erase(resolver, target), Telling::Nothing)
+    }
+
+    /// The same for a resolver that is told whom a failure has just evicted, so that it names somebody else.
+    ///
+    /// Take it where a registry knows several instances under one name and has not noticed that one of them is dead or frozen: asked again, it may pick that one again, and each time costs a call
+    /// and a pause. Where a name has one instance at a time, [`builder`](Self::builder) is enough.
+    ///
+    /// [`LookUp::evicted`] is advice. A resolver that has nobody else to offer may name the evicted instance, which is installed, and makes the pause before the next resolve grow; it may fail as
+    /// well. Nobody is avoided for good: once any instance was found, nothing is said against the one before it.
+    ///
+    /// A look-up beside a handle that serves (a refresh, a suspicion) is told of nobody, and may lead back to whoever was evicted before: have the resolver name the same instance for as long as it serves. If that handle is evicted before it has answered, and it then names the evicted instance, it did not know: its answer is
+    /// dropped, and those who wait have the registry asked once more, after the floor. So an eviction causes one resolve here too; what goes before it was asked for something else.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tower::{BoxError, service_fn};
+    /// use tower_recovery::{HandleCache, Identity, LookUp, Resolved};
+    ///
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> Result<(), BoxError> {
+    /// // A registry that lists the frozen instance first, for as long as it has not noticed.
+    /// let resolver = service_fn(|look_up: LookUp<&'static str>| async move {
+    ///     let listed = ["10.0.0.7", "10.0.0.8"].map(Identity::from);
+    ///     let other = listed.iter().find(|identity| !look_up.avoids(identity));
+    ///     let chosen = other.or(listed.first()).ok_or("nobody is listed")?;
+    ///     Ok::<_, BoxError>(Resolved::new(chosen.clone(), format!("a client of {chosen}")))
+    /// });
+    /// let cache = HandleCache::telling_of_evictions(resolver, "artifact-manager").build();
+    ///
+    /// cache.acquire().await?.lease.indict();
+    /// assert_eq!(cache.acquire().await?.lease.identity().as_str(), "10.0.0.8");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn telling_of_evictions<Resolver, Target>(resolver: Resolver, target: Target) -> HandleCacheBuilder<Handle>
+    where
+        Resolver: Service<LookUp<Target>, Response = Resolved<Handle>> + Clone + Send + 'static,
+        Resolver::Error: Into<BoxError>,
+        Resolver::Future: Send,
+        Target: Clone + Send + 'static,
+    {
+        HandleCacheBuilder::new(resolver::erase(resolver, target), Telling::OfEvictions)
     }
 
     /// Waits for the live handle; resolves the name if there is none.

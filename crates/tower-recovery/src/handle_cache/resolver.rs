@@ -7,42 +7,45 @@ use tokio::time::{Duration, Instant};
 use tower::{BoxError, ServiceExt};
 use tower_service::Service;
 
-use super::{ResolveError, flight::Answer};
+use super::{LookUp, ResolveError, flight::Answer};
 use crate::{
-    Resolved,
+    Identity, Resolved,
     sync::{AtomicBool, Mutex, Ordering, lock, sleep_until, timeout},
 };
 
-/// Makes one resolve, on a clone of the resolver that is readied for it.
-pub(super) type Resolve<Handle> = dyn Fn() -> BoxFuture<'static, Result<Resolved<Handle>, BoxError>> + Send + Sync;
+/// Makes one resolve, after the eviction of this instance, on a clone of the resolver that is readied for it.
+pub(super) type Resolve<Handle> =
+    dyn Fn(Option<Identity>) -> BoxFuture<'static, Result<Resolved<Handle>, BoxError>> + Send + Sync;
 
 pub(super) fn erase<Resolver, Target, Handle>(resolver: Resolver, target: Target) -> Arc<Resolve<Handle>>
 where
-    Resolver: Service<Target, Response = Resolved<Handle>> + Clone + Send + 'static,
+    Resolver: Service<LookUp<Target>, Response = Resolved<Handle>> + Clone + Send + 'static,
     Resolver::Error: Into<BoxError>,
     Resolver::Future: Send,
     Target: Clone + Send + 'static,
 {
     // The mutex is for resolvers that are not `Sync`; it is held for the clone alone.
     let template = Mutex::new((resolver, target));
-    Arc::new(move || {
+    Arc::new(move |evicted| {
         let (resolver, target) = lock(&template).clone();
-        resolver.oneshot(target).map(|answer| answer.map_err(Into::into)).boxed()
+        resolver.oneshot(LookUp { target, evicted }).map(|answer| answer.map_err(Into::into)).boxed()
     })
 }
 
-/// One resolve: not before `start` if there is one, and not longer than `limit` from then on. It says so when the resolver is asked.
+/// One resolve: not before `start` if there is one, and not longer than `limit` from then on. It says so when the resolver is asked, and learns by `ask` who was evicted until then.
 pub(super) async fn bounded<Handle>(
     resolve: Arc<Resolve<Handle>>,
     start: Option<Instant>,
     limit: Duration,
     asked: Arc<AtomicBool>,
+    ask: impl FnOnce() -> Option<Identity>,
 ) -> Answer<Handle> {
     if let Some(start) = start {
         sleep_until(start).await;
     }
     asked.store(true, Ordering::Relaxed);
-    match timeout(limit, resolve()).await {
+    let evicted = ask();
+    match timeout(limit, resolve(evicted)).await {
         Ok(Ok(resolved)) => Ok(resolved),
         Ok(Err(error)) => Err(ResolveError::failed(error)),
         Err(_elapsed) => Err(ResolveError::TimedOut(limit)),

@@ -56,7 +56,7 @@ impl<Handle: Clone + Send + 'static> Shared<Handle> {
         Self {
             live: AtomicU64::new(0),
             served: AtomicU64::new(0),
-            core: Mutex::new(Core { machine: Machine::new(), flight: None, ended: None }),
+            core: Mutex::new(Core { machine: Machine::new(settings.telling), flight: None, ended: None }),
             resolve,
             settings,
             refresher: Refresher::default(),
@@ -111,7 +111,7 @@ impl<Handle: Clone + Send + 'static> Shared<Handle> {
         self.settings.suspicion.is_some()
     }
 
-    fn board(&self, core: &mut Core<Handle>, joined: Joined) -> Waiting<Handle> {
+    fn board(self: &Arc<Self>, core: &mut Core<Handle>, joined: Joined) -> Waiting<Handle> {
         let flight = match (joined, &core.flight) {
             (Joined::Existing(id), Some(flight)) if flight.id == id => Arc::clone(flight),
             (Joined::Existing(id) | Joined::New(id), _) => {
@@ -124,7 +124,7 @@ impl<Handle: Clone + Send + 'static> Shared<Handle> {
         Waiting { flight, seat }
     }
 
-    fn take_off(&self, id: FlightId, core: &mut Core<Handle>) -> Flight<Handle> {
+    fn take_off(self: &Arc<Self>, id: FlightId, core: &mut Core<Handle>) -> Flight<Handle> {
         let (floor, now) = (self.settings.floor, Instant::now());
         if floor.is_forgotten(core.ended, now) {
             core.machine.forget_strikes();
@@ -132,7 +132,10 @@ impl<Handle: Clone + Send + 'static> Shared<Handle> {
         let start = floor.next_start(core.ended, core.machine.strikes(), now, fastrand::f64());
         let asked = Arc::new(AtomicBool::new(false));
         let limit = self.settings.resolve_timeout;
-        let resolve = resolver::bounded(Arc::clone(&self.resolve), start, limit, Arc::clone(&asked));
+        // Whoever polls the flight holds the cache; the flight, which the cache holds, must not.
+        let cache = Arc::downgrade(self);
+        let ask = move || cache.upgrade().and_then(|cache| lock(&cache.core).machine.ask(id));
+        let resolve = resolver::bounded(Arc::clone(&self.resolve), start, limit, Arc::clone(&asked), ask);
         Flight::new(id, asked, resolve.boxed())
     }
 
@@ -158,7 +161,7 @@ impl<Handle: Clone + Send + 'static> Shared<Handle> {
         if matches!(settled, Settled::Installed { .. }) {
             self.keep_fresh();
         }
-        // Whoever waits for a flight that was given up under them waits for the next one, whatever became of it.
+        // Whoever waits for a flight that was given up under them waits for the next one, whatever became of it. So do those whose answer came too late.
         let outcome = if settled == Settled::Superseded { Ok(()) } else { outcome };
         self.report(settled, identity, outcome.as_ref().err());
         outcome

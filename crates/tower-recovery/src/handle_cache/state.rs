@@ -12,6 +12,8 @@
 //!     └───────────────────────────────────────────────────┘ evict
 //! ```
 //!
+//! Where the resolver is told of evictions, `settle(Ok)` of a look-up that did not know of one, and names who was evicted, leads to Empty as well.
+//!
 //! `invalidate` leads to Empty from everywhere, and gives up the flight: what it would land is made of what is gone.
 //!
 //! Whatever leaves the state (an evicted handle, a superseded answer) is returned and never dropped here, so that the
@@ -37,10 +39,18 @@ pub(super) struct Machine<Handle> {
     state: State<Handle>,
     last_generation: Option<Generation>,
     last_flight: u64,
-    /// Who was evicted last, to tell a re-resolve that finds the same instance from one that finds another.
+    telling: Telling,
+    /// Who was evicted last and not replaced since, to tell a re-resolve that finds the same instance from one that finds another. Nobody while a handle is live.
     evicted: Option<Identity>,
     /// Resolves in a row that failed, or found the instance that had just been evicted and that has served nothing since.
     strikes: u32,
+}
+
+/// What the resolver is told. One that hears nothing has nothing to gain from being asked once more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Telling {
+    Nothing,
+    OfEvictions,
 }
 
 #[derive(Debug)]
@@ -54,10 +64,12 @@ enum State<Handle> {
     Live { live: LiveHandle<Handle>, lookup: Option<Flying> },
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Flying {
     id: FlightId,
     waiters: usize,
+    /// Who was evicted when the resolver was asked.
+    told: Option<Identity>,
 }
 
 /// What a caller gets that wants a handle.
@@ -85,13 +97,15 @@ pub(super) enum Settled {
     Confirmed,
     /// The resolve failed: there is no handle, or the live one stays.
     Failed,
+    /// A look-up that was asked before the live handle was evicted found the evicted instance: the resolver is to be asked once more.
+    Unaware,
     /// The answer of a flight that was given up meanwhile.
     Superseded,
 }
 
 impl<Handle: Clone> Machine<Handle> {
-    pub(super) fn new() -> Self {
-        Self { state: State::Empty, last_generation: None, last_flight: 0, evicted: None, strikes: 0 }
+    pub(super) fn new(telling: Telling) -> Self {
+        Self { state: State::Empty, last_generation: None, last_flight: 0, telling, evicted: None, strikes: 0 }
     }
 
     /// The generation that serves, if any.
@@ -132,8 +146,9 @@ impl<Handle: Clone> Machine<Handle> {
             State::Resolving(flying) => Acquired::Wait(flying.join()),
             State::Empty => {
                 let flying = self.take_off();
+                let id = flying.id;
                 self.state = State::Resolving(flying);
-                Acquired::Wait(Joined::New(flying.id))
+                Acquired::Wait(Joined::New(id))
             }
         }
     }
@@ -146,11 +161,20 @@ impl<Handle: Clone> Machine<Handle> {
             return flying.join();
         }
         let flying = self.take_off();
+        let id = flying.id;
         match &mut self.state {
             State::Live { lookup, .. } => *lookup = Some(flying),
             State::Empty | State::Resolving(_) => self.state = State::Resolving(flying),
         }
-        Joined::New(flying.id)
+        Joined::New(id)
+    }
+
+    /// The resolver is asked for this flight now. Returns whom it had better not name.
+    pub(super) fn ask(&mut self, flight: FlightId) -> Option<Identity> {
+        let evicted = self.evicted.clone();
+        let flying = self.flying_mut().filter(|flying| flying.id == flight)?;
+        flying.told.clone_from(&evicted);
+        evicted
     }
 
     /// A failure indicts the handle of this generation. Of any other generation: nothing happens. If it has served, the resolve that found it
@@ -191,9 +215,10 @@ impl<Handle: Clone> Machine<Handle> {
     ///
     /// Resolving => Live | Empty; Live with a look-up => Live without.
     pub(super) fn settle(&mut self, flight: FlightId, answer: Option<Resolved<Handle>>) -> (Settled, Option<Handle>) {
-        if self.flying().is_none_or(|flying| flying.id != flight) {
+        let Some(flying) = self.flying().filter(|flying| flying.id == flight) else {
             return (Settled::Superseded, answer.map(|resolved| resolved.handle));
-        }
+        };
+        let unaware = self.telling == Telling::OfEvictions && flying.told != self.evicted;
         let before = match std::mem::replace(&mut self.state, State::Empty) {
             State::Live { live, .. } => Some(live),
             State::Empty | State::Resolving(_) => None,
@@ -210,6 +235,9 @@ impl<Handle: Clone> Machine<Handle> {
             (Some(live), Some(resolved)) if live.identity == resolved.identity => {
                 self.state = State::Live { live, lookup: None };
                 (Settled::Confirmed, Some(resolved.handle))
+            }
+            (None, Some(resolved)) if unaware && self.evicted.as_ref() == Some(&resolved.identity) => {
+                (Settled::Unaware, Some(resolved.handle))
             }
             (before, Some(resolved)) => self.install(before, resolved),
         }
@@ -253,7 +281,7 @@ impl<Handle: Clone> Machine<Handle> {
 
     fn take_off(&mut self) -> Flying {
         self.last_flight += 1;
-        Flying { id: FlightId(self.last_flight), waiters: 1 }
+        Flying { id: FlightId(self.last_flight), waiters: 1, told: None }
     }
 
     fn flying(&self) -> Option<&Flying> {

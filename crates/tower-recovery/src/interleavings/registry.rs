@@ -13,7 +13,7 @@ use std::{
 use tower::{BoxError, service_fn};
 
 use crate::{
-    Generation, HandleCache, Resolved,
+    Generation, HandleCache, LookUp, Resolved,
     handle_cache::Shared,
     lease::Issuer,
     sync::{Mutex, lock},
@@ -67,6 +67,19 @@ impl Registry {
     pub(super) fn cache(&self) -> HandleCache<Handle> {
         let books = Arc::clone(&self.0);
         HandleCache::new(service_fn(move |()| Resolving::start(&books)), ())
+    }
+
+    /// A cache that tells of evictions, whose resolver names `spare` instead of whom it is to avoid.
+    pub(super) fn cache_with_spare(&self, spare: &'static str) -> HandleCache<Handle> {
+        let books = Arc::clone(&self.0);
+        let resolver = service_fn(move |look_up: LookUp<()>| {
+            let mut resolving = Resolving::start(&books);
+            if look_up.avoids(&resolving.identity.into()) {
+                resolving.identity = spare;
+            }
+            resolving
+        });
+        HandleCache::telling_of_evictions(resolver, ()).build()
     }
 
     /// From now on, each handle that is dropped takes the lock of this cache.

@@ -11,6 +11,7 @@ mod refreshing;
 mod single_flight;
 #[path = "../support/mod.rs"]
 mod support;
+mod telling;
 
 use tokio_test::task::{self, Spawn};
 use tower_recovery::{Acquire, HandleCache, Held};

@@ -13,6 +13,7 @@ const IDENTITIES: [&str; 2] = ["a", "b"];
 enum Event {
     Acquire,
     LookUp,
+    Ask,
     EvictLive,
     EvictOlder,
     Answer { identity: &'static str },
@@ -23,9 +24,10 @@ enum Event {
     Invalidate,
 }
 
-const EVENTS: [Event; 11] = [
+const EVENTS: [Event; 12] = [
     Event::Acquire,
     Event::LookUp,
+    Event::Ask,
     Event::EvictLive,
     Event::EvictOlder,
     Event::Answer { identity: IDENTITIES[0] },
@@ -38,26 +40,45 @@ const EVENTS: [Event; 11] = [
 ];
 
 /// What must hold, said with two options and some counters.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Model {
+    telling: Telling,
     live: Option<(u64, &'static str, Handle)>,
     flight: Option<(u64, usize)>,
     generations: u64,
     flights: u64,
     handles: u64,
     evicted: Option<&'static str>,
+    /// Whether the flight's resolver was asked since the last eviction, if that matters.
+    aware: bool,
     strikes: u32,
     /// What came back out of the machine.
     returned: Vec<Handle>,
 }
 
 impl Model {
+    fn new(telling: Telling) -> Self {
+        Self {
+            telling,
+            live: None,
+            flight: None,
+            generations: 0,
+            flights: 0,
+            handles: 0,
+            evicted: None,
+            aware: false,
+            strikes: 0,
+            returned: Vec::new(),
+        }
+    }
+
     fn board(&mut self) -> Joined {
         if let Some((id, waiters)) = &mut self.flight {
             *waiters += 1;
             return Joined::Existing(FlightId(*id));
         }
         self.flights += 1;
+        self.aware = false;
         self.flight = Some((self.flights, 1));
         Joined::New(FlightId(self.flights))
     }
@@ -83,6 +104,11 @@ impl Model {
         {
             self.returned.push(handle);
             return Settled::Confirmed;
+        }
+        if self.live.is_none() && self.evicted == Some(identity) && self.telling == Telling::OfEvictions && !self.aware
+        {
+            self.returned.push(handle);
+            return Settled::Unaware;
         }
         let previous = match self.live.take() {
             Some((_, live, replaced)) => {
@@ -114,11 +140,17 @@ fn step(machine: &mut Machine<Handle>, model: &mut Model, event: Event) -> bool 
             (acquired, live) => panic!("{acquired:?} where {live:?} is live"),
         },
         Event::LookUp => assert_eq!(machine.look_up(), model.board()),
+        Event::Ask => {
+            let Some((id, _)) = model.flight else { return false };
+            assert_eq!(machine.ask(FlightId(id)), model.evicted.map(Identity::from));
+            assert_eq!(machine.ask(model.ended_flight()), None, "what was given up is told nothing");
+            model.aware = true;
+        }
         Event::EvictLive => {
             let Some((number, identity, handle)) = model.live.take() else { return false };
             let evicted = machine.evict(generation(number), false).expect("the live generation can be evicted");
             assert_eq!((evicted.identity.as_str(), evicted.handle), (identity, handle));
-            model.evicted = Some(identity);
+            (model.evicted, model.aware) = (Some(identity), false);
             model.returned.push(handle);
         }
         Event::EvictOlder => {
@@ -205,15 +237,17 @@ fn explore(machine: &Machine<Handle>, model: &Model, trace: &mut Vec<Event>, exp
 
 #[test]
 fn every_order_of_events_up_to_length_six_keeps_the_rules() {
-    let mut explored = 0;
-    explore(&Machine::new(), &Model::default(), &mut Vec::new(), &mut explored);
-    // A guard against an enumeration that prunes itself to nothing; the exact number changes with the list of events.
-    assert!(explored > 130_000, "only {explored} orders were explored");
+    for telling in [Telling::Nothing, Telling::OfEvictions] {
+        let mut explored = 0;
+        explore(&Machine::new(telling), &Model::new(telling), &mut Vec::new(), &mut explored);
+        // A guard against an enumeration that prunes itself to nothing; the exact number changes with the list of events.
+        assert!(explored > 130_000, "only {explored} orders were explored");
+    }
 }
 
 #[test]
 fn an_eviction_during_a_look_up_lets_the_look_up_answer_those_who_come_now() {
-    let mut machine = Machine::new();
+    let mut machine = Machine::new(Telling::Nothing);
     let Acquired::Wait(Joined::New(first)) = machine.acquire() else { panic!("nothing is live") };
     machine.settle(first, Some(Resolved::new("a", 1)));
     let Joined::New(look_up) = machine.look_up() else { panic!("nothing was in flight") };
@@ -226,8 +260,59 @@ fn an_eviction_during_a_look_up_lets_the_look_up_answer_those_who_come_now() {
 }
 
 #[test]
+fn a_resolver_is_told_who_was_evicted_until_somebody_is_found() {
+    let mut machine = Machine::new(Telling::OfEvictions);
+    let ask = |machine: &mut Machine<Handle>, answer: Option<&'static str>| {
+        let Joined::New(flight) = machine.look_up() else { panic!("nothing was in flight") };
+        let told = machine.ask(flight).map(|identity| identity.to_string());
+        machine.settle(flight, answer.map(|identity| Resolved::new(identity, 0)));
+        told
+    };
+    assert_eq!(ask(&mut machine, Some("a")), None, "nobody was evicted yet");
+    assert_eq!(ask(&mut machine, Some("b")), None, "beside a live handle");
+    machine.evict(machine.live().expect("b is live"), false);
+    assert_eq!(ask(&mut machine, None).as_deref(), Some("b"));
+    assert_eq!(ask(&mut machine, Some("b")).as_deref(), Some("b"), "nobody was found yet");
+    assert_eq!(ask(&mut machine, Some("b")), None, "it was named all the same, and serves");
+    machine.evict(machine.live().expect("b is live"), false);
+    machine.invalidate();
+    assert_eq!(ask(&mut machine, Some("b")), None, "what was evicted is made of what is gone");
+}
+
+#[test]
+fn a_look_up_that_was_asked_before_the_eviction_and_finds_the_evicted_instance_is_asked_once_more() {
+    for (telling, asked_before) in
+        [(Telling::OfEvictions, true), (Telling::OfEvictions, false), (Telling::Nothing, true)]
+    {
+        let mut machine = Machine::new(telling);
+        let Acquired::Wait(Joined::New(first)) = machine.acquire() else { panic!("nothing is live") };
+        machine.settle(first, Some(Resolved::new("a", 1)));
+        let Joined::New(look_up) = machine.look_up() else { panic!("nothing was in flight") };
+        if asked_before {
+            assert_eq!(machine.ask(look_up), None);
+        }
+        machine.evict(Generation::FIRST, true);
+        if !asked_before {
+            assert_eq!(machine.ask(look_up), Some(Identity::from("a")));
+        }
+        let settled = machine.settle(look_up, Some(Resolved::new("a", 2)));
+        let again = Settled::Installed { generation: Generation::FIRST.next(), previous: Some(Identity::from("a")) };
+        if telling == Telling::Nothing || !asked_before {
+            assert_eq!(settled, (again, None), "it knew, or will never know");
+            continue;
+        }
+        assert_eq!(settled, (Settled::Unaware, Some(2)));
+        assert_eq!((machine.live(), machine.strikes()), (None, 0), "the registry has refused nothing yet");
+        let Acquired::Wait(Joined::New(next)) = machine.acquire() else { panic!("the look-up has ended") };
+        assert_eq!(machine.ask(next), Some(Identity::from("a")));
+        assert_eq!(machine.settle(next, Some(Resolved::new("a", 3))), (again, None), "it has nobody else");
+        assert_eq!(machine.strikes(), 1);
+    }
+}
+
+#[test]
 fn an_invalidation_gives_up_the_flight_and_says_nothing_against_whoever_is_found_again() {
-    let mut machine = Machine::new();
+    let mut machine = Machine::new(Telling::Nothing);
     let Acquired::Wait(Joined::New(first)) = machine.acquire() else { panic!("nothing is live") };
     machine.settle(first, Some(Resolved::new("a", 1)));
     let Joined::New(look_up) = machine.look_up() else { panic!("nothing was in flight") };
@@ -243,7 +328,7 @@ fn an_invalidation_gives_up_the_flight_and_says_nothing_against_whoever_is_found
 
 #[test]
 fn strikes_are_counted_until_they_are_forgotten() {
-    let mut machine = Machine::<Handle>::new();
+    let mut machine = Machine::<Handle>::new(Telling::Nothing);
     for strikes in 1..=2 {
         let Acquired::Wait(Joined::New(flight)) = machine.acquire() else { panic!("nothing is live") };
         machine.settle(flight, None);
@@ -255,7 +340,7 @@ fn strikes_are_counted_until_they_are_forgotten() {
 
 #[test]
 fn a_resolve_that_did_not_help_is_a_strike_unless_a_handle_serves() {
-    let mut machine = Machine::<Handle>::new();
+    let mut machine = Machine::<Handle>::new(Telling::Nothing);
     machine.strike();
     assert_eq!(machine.strikes(), 1);
     let Acquired::Wait(Joined::New(flight)) = machine.acquire() else { panic!("nothing is live") };
@@ -266,7 +351,7 @@ fn a_resolve_that_did_not_help_is_a_strike_unless_a_handle_serves() {
 
 #[test]
 fn an_instance_that_serves_between_two_evictions_is_no_strike_for_long() {
-    let mut machine = Machine::new();
+    let mut machine = Machine::new(Telling::Nothing);
     let find = |machine: &mut Machine<&'static str>| {
         let Acquired::Wait(Joined::New(flight)) = machine.acquire() else { panic!("there is no handle") };
         machine.settle(flight, Some(Resolved::new("same", "handle")));

@@ -118,6 +118,34 @@ fn a_look_up_that_finds_the_same_instance_never_revives_an_evicted_generation() 
     }
 }
 
+/// Whether the look-up heard of the eviction or not, and whenever it ends: nobody who comes after the eviction gets the evicted instance again. From the third resolve on, the registry lists it no more.
+#[test]
+fn a_resolver_that_is_told_of_an_eviction_brings_the_evicted_instance_back_in_no_order() {
+    for course in [Course::AtOnce, Course::WakesItself] {
+        explore(Interruptions::UpTo(4), move || {
+            let registry = Registry::new(move |resolve| match resolve {
+                0 => ("a", Course::AtOnce),
+                1 => ("a", course),
+                _ => ("b", course),
+            });
+            let cache = registry.cache_with_spare("b");
+            assert_eq!(acquired(&cache).unwrap(), FIRST);
+            let refresh = spawn({
+                let cache = cache.clone();
+                move || generation(block_on(cache.refresh())).unwrap()
+            });
+            assert!(cache.evict(FIRST), "no look-up replaces it");
+            let found = block_on(cache.acquire()).unwrap();
+            assert_eq!((found.lease.generation(), found.lease.identity().as_str()), (second(), "b"));
+            drop(found);
+            assert!(refresh.join().unwrap() <= second());
+            assert!((2..=3).contains(&registry.resolves()));
+            assert_published(&cache, Some(second()));
+            registry.close(cache);
+        });
+    }
+}
+
 #[test]
 fn a_refresh_an_eviction_and_a_caller_at_once_end_on_the_one_new_handle() {
     for course in [Course::AtOnce, Course::WakesItself] {

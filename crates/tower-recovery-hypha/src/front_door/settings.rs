@@ -1,0 +1,213 @@
+//! What the front door is told.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use tower_recovery::{
+    CallTiming, CallTimingBuilder, InvalidSetting, LinearBackoff, Observer, ReadMethods, RegistrationMonitor,
+    RetryBudget,
+};
+
+use crate::{HyphaClient, HyphaRules, ServiceQuery, artifact_manager};
+
+/// Builds the recommended stack for calls of a Hypha service. Made by [`Recovery::hypha`](super::HyphaFrontDoor::hypha).
+///
+/// # Examples
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use tower::{Service, ServiceExt};
+/// use tower_recovery::Recovery;
+/// use tower_recovery_hypha::{Call, HyphaClient, HyphaFrontDoor, ServiceId};
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+/// let client = HyphaClient::builder("https://hypha.example").token("a token").connect().await?;
+/// let id: ServiceId = "public/artifact-manager".parse()?;
+/// let mut artifacts =
+///     Recovery::hypha(&client, id).artifact_manager().suspect_after(Duration::from_secs(2)).build()?;
+///
+/// let artifact = artifacts.ready().await?.call(Call::new("read").arg("public/my-artifact")).await?;
+/// println!("{artifact}");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+#[must_use = "a builder does nothing before `build`"]
+pub struct HyphaRecovery {
+    pub(super) client: HyphaClient,
+    pub(super) query: ServiceQuery,
+    pub(super) name: Arc<str>,
+    pub(super) rules: HyphaRules,
+    timing: CallTimingBuilder,
+    /// Whether the time of a call or an attempt was said, and not left to the default.
+    is_timed: bool,
+    pub(super) backoff: LinearBackoff,
+    pub(super) budget: Option<Arc<dyn RetryBudget>>,
+    pub(super) observer: Option<Arc<dyn Observer>>,
+    resolve_timeout: Option<Duration>,
+    pub(super) resolve_floor: Option<(Duration, Duration)>,
+    pub(super) refresh_every: Option<Duration>,
+    pub(super) suspect_after: Option<Duration>,
+    pub(super) ping_timeout: Option<Duration>,
+    pub(super) monitor: Option<RegistrationMonitor>,
+}
+
+impl HyphaRecovery {
+    const DEFAULT_RESOLVE_TIMEOUT: Duration = Duration::from_secs(10);
+    /// As long as the callee sends heartbeats, a call goes on; this is the end of one that does so for ever.
+    const LONGEST_ATTEMPT: Duration = Duration::from_secs(60 * 60);
+
+    pub(super) fn new(client: HyphaClient, query: ServiceQuery) -> Self {
+        Self {
+            client,
+            query,
+            name: Arc::from("service proxy"),
+            rules: HyphaRules::default(),
+            timing: CallTiming::builder(),
+            is_timed: false,
+            backoff: LinearBackoff::default(),
+            budget: None,
+            observer: None,
+            resolve_timeout: None,
+            resolve_floor: None,
+            refresh_every: None,
+            suspect_after: None,
+            ping_timeout: None,
+            monitor: None,
+        }
+    }
+
+    /// What events and the log call the handle: `Re-resolved the <name>.` Default: `service proxy`.
+    pub fn named(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Which methods only read. Default: none.
+    pub fn reads(mut self, reads: ReadMethods) -> Self {
+        self.rules = HyphaRules::new(reads);
+        self
+    }
+
+    /// The same, with the places that `silent` has among the parameters.
+    pub fn rules(mut self, rules: HyphaRules) -> Self {
+        self.rules = rules;
+        self
+    }
+
+    /// The [rules](artifact_manager::rules) and the name of Hypha's artifact manager.
+    pub fn artifact_manager(self) -> Self {
+        self.rules(artifact_manager::rules()).named(artifact_manager::NAME)
+    }
+
+    /// The most attempts that one call may spend, the first included. Default: 3.
+    pub fn attempts(mut self, attempts: u32) -> Self {
+        self.timing = self.timing.attempts(attempts);
+        self
+    }
+
+    /// How long a call may take, all its attempts and pauses together. Default: no bound.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.timing = self.timing.deadline(deadline);
+        self.is_timed = true;
+        self
+    }
+
+    /// How long one attempt may take, however often the callee says that it still works. Default: the deadline divided by the attempts, or one hour: a callee that says nothing is given up by the
+    /// client's [`answer_timeout`](crate::HyphaClientBuilder::answer_timeout) long before.
+    pub fn attempt_timeout(mut self, limit: Duration) -> Self {
+        self.timing = self.timing.attempt_timeout(limit);
+        self.is_timed = true;
+        self
+    }
+
+    /// How long repeats wait.
+    pub fn backoff(mut self, backoff: LinearBackoff) -> Self {
+        self.backoff = backoff;
+        self
+    }
+
+    /// Who sells the permits for repeats; to share one with other stacks, give each a clone of an `Arc` of it. Default: a [`ShareBudget`](tower_recovery::ShareBudget) of this stack's own.
+    pub fn budget(mut self, budget: impl RetryBudget + 'static) -> Self {
+        self.budget = Some(Arc::new(budget));
+        self
+    }
+
+    /// Who sees the events of the stack.
+    pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
+        self.observer = Some(Arc::new(observer));
+        self
+    }
+
+    /// How long one resolve may take. Default: as long as an attempt, 10 s at the most.
+    pub fn resolve_timeout(mut self, limit: Duration) -> Self {
+        self.resolve_timeout = Some(limit);
+        self
+    }
+
+    /// The pause between an answer of the registry and the next resolve, see [`HandleCacheBuilder::resolve_floor`](tower_recovery::HandleCacheBuilder::resolve_floor). Default: 100 ms, up to 5 s.
+    pub fn resolve_floor(mut self, step: Duration, ceiling: Duration) -> Self {
+        self.resolve_floor = Some((step, ceiling));
+        self
+    }
+
+    /// Asks the registry from time to time although nothing fails, see [`HandleCacheBuilder::refresh_every`](tower_recovery::HandleCacheBuilder::refresh_every). Default: never.
+    pub fn refresh_every(mut self, period: Duration) -> Self {
+        self.refresh_every = Some(period);
+        self
+    }
+
+    /// How long a read waits for its answer before the registry is asked whether it still names the same client, see
+    /// [`HandleCacheBuilder::suspect_after`](tower_recovery::HandleCacheBuilder::suspect_after). If it names others beside it, they are pinged. Shorter than an attempt; writes wait on. Default: never.
+    pub fn suspect_after(mut self, wait: Duration) -> Self {
+        self.suspect_after = Some(wait);
+        self
+    }
+
+    /// How long a client has to answer a ping, where one of several must be chosen, see [`HyphaResolver::ping_timeout`](crate::HyphaResolver::ping_timeout). Default: 2 s, or a quarter of a resolve if that is shorter.
+    pub fn ping_timeout(mut self, limit: Duration) -> Self {
+        self.ping_timeout = Some(limit);
+        self
+    }
+
+    /// Who is told when a call learns that the server has forgotten this very client: the probe of its registration.
+    pub fn reporting_to(mut self, monitor: RegistrationMonitor) -> Self {
+        self.monitor = Some(monitor);
+        self
+    }
+
+    /// The timing of a call, checked, as is what it stands beside.
+    pub(super) fn timing(&self) -> Result<CallTiming, InvalidSetting> {
+        if self.resolve_floor.is_some_and(|(step, _)| step.is_zero()) {
+            return Err(InvalidSetting::new("resolve_floor", "0s", "above zero, or nothing keeps resolves apart"));
+        }
+        let timing = self.timing.clone();
+        let timing = if self.is_timed { timing } else { timing.attempt_timeout(Self::LONGEST_ATTEMPT) };
+        let timing = timing.build()?;
+        let attempt = timing.attempt_timeout();
+        if let Some(wait) = self.suspect_after.filter(|wait| *wait >= attempt) {
+            let bound = format!("shorter than the attempt_timeout of {attempt:?}");
+            return Err(InvalidSetting::new("suspect_after", format_args!("{wait:?}"), bound));
+        }
+        let resolve = self.resolve_timeout_under(timing);
+        if let Some(limit) = self.ping_timeout.filter(|limit| *limit >= resolve) {
+            let bound = format!("shorter than the resolve_timeout of {resolve:?}");
+            return Err(InvalidSetting::new("ping_timeout", format_args!("{limit:?}"), bound));
+        }
+        Ok(timing)
+    }
+
+    pub(super) fn resolve_timeout_under(&self, timing: CallTiming) -> Duration {
+        self.resolve_timeout.unwrap_or_else(|| Self::DEFAULT_RESOLVE_TIMEOUT.min(timing.attempt_timeout()))
+    }
+}
+
+impl fmt::Debug for HyphaRecovery {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("HyphaRecovery")
+            .field("name", &self.name)
+            .field("query", &self.query)
+            .field("timing", &self.timing)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,154 @@
+//! The registration of a client's services, for a probe.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+use tower_recovery::{
+    Failure, RegistrationMonitor, Verdict,
+    registration::{Presence, Registrar},
+};
+
+use crate::{CallError, ConnectError, ConnectionStatus, HyphaClient, ServiceInfo, manager};
+
+/// Keeps a client registered with its server: for a [`RegistrationProbe`](tower_recovery::RegistrationProbe).
+///
+/// The client repairs its connection by itself, and registers its services again when it does. What it cannot see is a registry that forgets it while the socket stays open. That is what the probe asks for, once an interval,
+/// and repairs by closing, connecting and registering anew under the same id.
+///
+/// The probe is over all services that the client [offers](HyphaClient::offer), and the one that every client has. A registration carries a mark of the connection over which it was made, so
+/// that neither what is left of an earlier connection nor another process of the same id is taken for it.
+///
+/// The handles of the client stay good through a rebuild: they wait for the connection that follows.
+///
+/// # Examples
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use tower_recovery::RegistrationProbe;
+/// use tower_recovery_hypha::{HyphaClient, HyphaRegistrar, LocalService, Value};
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+/// let client = HyphaClient::builder("https://hypha.example").token("a token").client_id("worker-7").connect().await?;
+/// let worker = LocalService::new("worker")?.method("status", |_| async { Ok(Value::from("busy")) });
+/// client.offer(worker).await?;
+///
+/// let (registrar, connection) = HyphaRegistrar::new(client.clone());
+/// let probe = RegistrationProbe::builder(registrar).connection(connection).interval(Duration::from_secs(60)).build()?;
+/// tokio::spawn(client.report_disconnects(probe.monitor()));
+/// tokio::spawn(probe.run());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct HyphaRegistrar {
+    client: HyphaClient,
+}
+
+/// That a client is open, in the hands of its probe: dropping it closes the client.
+#[derive(Debug)]
+#[must_use = "dropping it closes the client"]
+pub struct OpenClient {
+    /// `None` once it was closed in order.
+    client: Option<HyphaClient>,
+}
+
+impl HyphaRegistrar {
+    /// A registrar of this client's services, with what stands for its connection. Give both to the probe.
+    pub fn new(client: HyphaClient) -> (Self, OpenClient) {
+        let open = OpenClient { client: Some(client.clone()) };
+        (Self { client }, open)
+    }
+}
+
+impl Registrar for HyphaRegistrar {
+    type Connection = OpenClient;
+    type Error = Failure;
+
+    /// Asks over the client's own connection, since Hypha's registry has no other lane.
+    async fn look_up(&mut self, _connection: Option<&OpenClient>) -> Result<Presence, Failure> {
+        let shared = self.client.shared();
+        let registered = manager::list_own_services(shared).await.map_err(call_failure)?;
+        Ok(presence(&self.client, &registered))
+    }
+
+    async fn close(&mut self, mut connection: OpenClient) {
+        self.client.close().await;
+        connection.client = None;
+    }
+
+    /// The server lets the client in by its user's token, and not by that for coming back, so that it notices another one of the same id.
+    async fn connect(&mut self) -> Result<OpenClient, Failure> {
+        // Closes the client again if this is dropped.
+        let open = OpenClient { client: Some(self.client.clone()) };
+        self.client.open().await.map_err(connect_failure)?;
+        Ok(open)
+    }
+
+    /// A client that is open has registered its services.
+    async fn register(&mut self, _connection: &OpenClient) -> Result<(), Failure> {
+        match &*self.client.shared().status.borrow() {
+            ConnectionStatus::Connected => Ok(()),
+            ConnectionStatus::Refused(error) => Err(connect_failure(Arc::clone(error))),
+            ConnectionStatus::Connecting { last: Some(error), .. } => Err(connect_failure(Arc::clone(error))),
+            ConnectionStatus::Connecting { last: None, .. } | ConnectionStatus::Closed => {
+                Err(call_failure(CallError::Closed))
+            }
+        }
+    }
+
+    fn last_heard(&self, _connection: &OpenClient) -> Option<Instant> {
+        Some(self.client.last_heard())
+    }
+}
+
+/// Who is registered under the client's id. The service that every client has says whose the id is.
+fn presence(client: &HyphaClient, registered: &[ServiceInfo]) -> Presence {
+    let services = &client.shared().services;
+    let present = services.nonce();
+    let mark = |name: &str| registered.iter().find(|info| &*info.name == name).map(|info| info.nonce.as_deref());
+    match mark("built-in") {
+        Some(Some(nonce)) if services.is_of_this_process(nonce) => {
+            let is_present = |name: &str| mark(name).flatten() == Some(&*present);
+            let are_present = is_present("built-in") && services.all().iter().all(|service| is_present(service.name()));
+            if are_present { Presence::Ours } else { Presence::Missing }
+        }
+        Some(_) => Presence::Another((*client.id()).into()),
+        None => Presence::Missing,
+    }
+}
+
+fn connect_failure(error: Arc<ConnectError>) -> Failure {
+    let verdict = Verdict::never_sent();
+    let verdict = if error.is_permanent() { verdict.permanent() } else { verdict };
+    Failure::new(verdict, CallError::Refused(error))
+}
+
+fn call_failure(error: CallError) -> Failure {
+    let verdict = if error.is_send_side() { Verdict::never_sent() } else { Verdict::maybe_sent() };
+    Failure::new(verdict, error)
+}
+
+impl HyphaClient {
+    /// Tells a probe of every time that the connection is lost. It ends when the client has gone.
+    pub fn report_disconnects(&self, monitor: RegistrationMonitor) -> impl Future<Output = ()> + Send + use<> {
+        let mut status = self.status();
+        async move {
+            let mut was_connected = status.borrow_and_update().is_connected();
+            while status.changed().await.is_ok() {
+                let is_connected = status.borrow_and_update().is_connected();
+                if was_connected && !is_connected {
+                    monitor.disconnected();
+                }
+                was_connected = is_connected;
+            }
+        }
+    }
+}
+
+impl Drop for OpenClient {
+    fn drop(&mut self) {
+        if let Some(client) = &self.client {
+            client.shared().wanted.send_replace(false);
+        }
+    }
+}

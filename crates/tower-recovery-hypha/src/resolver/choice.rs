@@ -1,0 +1,163 @@
+//! Which of several clients is taken. Pure: who answers is asked by others.
+
+use std::sync::Arc;
+
+use crate::{SelectionMode, ServiceInfo};
+
+/// What the registry says of a name.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Found {
+    /// This one, whether or not there are others.
+    One(ServiceInfo),
+    /// There must be only one, and there are several.
+    Several,
+}
+
+#[derive(Debug, PartialEq)]
+pub(super) enum Choice {
+    Take(ServiceInfo),
+    /// The preferred one if it answers, or the first of the others that does.
+    FirstToAnswer {
+        preferred: Option<ServiceInfo>,
+        others: Vec<ServiceInfo>,
+    },
+    /// These are too many.
+    Ambiguous(Vec<Arc<str>>),
+}
+
+/// What the registry chose, where nothing speaks for asking who else there is: nobody evicted it, and it is not somebody else than the one that serves.
+pub(super) fn settled<'a>(found: &'a Found, evicted: Option<&str>, last: Option<&str>) -> Option<&'a ServiceInfo> {
+    match found {
+        Found::One(info) => {
+            let is_evicted = evicted == Some(&*info.peer);
+            let moves = last.is_some_and(|last| last != &*info.peer);
+            (!is_evicted && !moves).then_some(info)
+        }
+        Found::Several => None,
+    }
+}
+
+/// Chooses among those that are listed. `last` is the one that serves now.
+pub(super) fn choose(
+    found: Found,
+    listed: Vec<ServiceInfo>,
+    evicted: Option<&str>,
+    last: Option<&str>,
+    mode: &SelectionMode,
+) -> Choice {
+    let mut others: Vec<ServiceInfo> = listed.into_iter().filter(|info| evicted != Some(&*info.peer)).collect();
+    let preferred = others.iter().position(|info| last == Some(&*info.peer)).map(|at| others.swap_remove(at));
+    match found {
+        // It is the only one, or the others are listed for nobody.
+        Found::One(info) if others.is_empty() && preferred.is_none() => Choice::Take(info),
+        // The one that serves has gone from the registry: another one was chosen.
+        Found::One(info) if preferred.is_none() && evicted != Some(&*info.peer) => Choice::Take(info),
+        Found::One(_) => Choice::FirstToAnswer { preferred, others },
+        Found::Several if *mode == SelectionMode::Exact => match (preferred, others.len()) {
+            (None, 1) => Choice::Take(others.swap_remove(0)),
+            (Some(preferred), 0) => Choice::Take(preferred),
+            (preferred, _) => {
+                Choice::Ambiguous(preferred.iter().chain(&others).map(|info| Arc::clone(&info.peer)).collect())
+            }
+        },
+        Found::Several => match (preferred, others.len()) {
+            (None, 1) => Choice::Take(others.swap_remove(0)),
+            (preferred, _) => Choice::FirstToAnswer { preferred, others },
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client(peer: &str) -> ServiceInfo {
+        ServiceInfo { peer: peer.into(), name: "manager".into(), app: None, nonce: None }
+    }
+
+    fn several(evicted: Option<&str>, last: Option<&str>, mode: SelectionMode, listed: &[&str]) -> Choice {
+        choose(Found::Several, listed.iter().map(|peer| client(peer)).collect(), evicted, last, &mode)
+    }
+
+    #[test]
+    fn what_the_registry_chose_is_taken_where_nothing_speaks_against_it() {
+        let found = Found::One(client("ws/a"));
+        for (evicted, last, is_settled) in [
+            (None, None, true),
+            (None, Some("ws/a"), true),
+            (Some("ws/b"), None, true),
+            (Some("ws/a"), None, false),
+            (None, Some("ws/b"), false),
+        ] {
+            assert_eq!(settled(&found, evicted, last).is_some(), is_settled, "{evicted:?} {last:?}");
+        }
+        assert_eq!(settled(&Found::Several, None, None), None);
+    }
+
+    #[test]
+    fn the_one_that_was_evicted_is_not_taken_while_there_is_another() {
+        for found in [Found::Several, Found::One(client("ws/frozen"))] {
+            let listed = vec![client("ws/frozen"), client("ws/new")];
+            let choice = choose(found.clone(), listed, Some("ws/frozen"), None, &SelectionMode::Random);
+            let taken = match choice {
+                Choice::Take(info) => vec![info],
+                Choice::FirstToAnswer { preferred: None, others } => others,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(taken, [client("ws/new")], "{found:?}");
+        }
+    }
+
+    #[test]
+    fn one_that_was_evicted_and_is_the_only_one_is_taken() {
+        let choice =
+            choose(Found::One(client("ws/a")), vec![client("ws/a")], Some("ws/a"), None, &SelectionMode::Unspecified);
+        assert_eq!(choice, Choice::Take(client("ws/a")));
+    }
+
+    #[test]
+    fn the_one_that_serves_is_preferred_while_it_is_listed() {
+        let listed = vec![client("ws/b"), client("ws/a")];
+        assert_eq!(
+            choose(Found::One(client("ws/b")), listed, None, Some("ws/a"), &SelectionMode::Random),
+            Choice::FirstToAnswer { preferred: Some(client("ws/a")), others: vec![client("ws/b")] }
+        );
+        assert_eq!(
+            choose(Found::One(client("ws/b")), vec![client("ws/b")], None, Some("ws/a"), &SelectionMode::Random),
+            Choice::Take(client("ws/b"))
+        );
+    }
+
+    #[test]
+    fn several_where_only_one_must_be_are_asked_who_answers() {
+        assert_eq!(
+            several(None, None, SelectionMode::Unspecified, &["ws/a", "ws/b"]),
+            Choice::FirstToAnswer { preferred: None, others: vec![client("ws/a"), client("ws/b")] }
+        );
+        assert_eq!(
+            several(Some("ws/a"), None, SelectionMode::Unspecified, &["ws/a", "ws/b"]),
+            Choice::Take(client("ws/b"))
+        );
+    }
+
+    #[test]
+    fn where_exactly_one_was_asked_for_several_are_an_error() {
+        assert_eq!(
+            several(None, None, SelectionMode::Exact, &["ws/a", "ws/b"]),
+            Choice::Ambiguous(vec!["ws/a".into(), "ws/b".into()])
+        );
+        assert_eq!(several(Some("ws/a"), None, SelectionMode::Exact, &["ws/a", "ws/b"]), Choice::Take(client("ws/b")));
+        assert!(matches!(
+            several(Some("ws/a"), None, SelectionMode::Exact, &["ws/a", "ws/b", "ws/c"]),
+            Choice::Ambiguous(peers) if peers.len() == 2
+        ));
+    }
+
+    #[test]
+    fn several_of_which_none_is_listed_leave_nobody_to_ask() {
+        assert_eq!(
+            several(Some("ws/a"), None, SelectionMode::Unspecified, &["ws/a"]),
+            Choice::FirstToAnswer { preferred: None, others: vec![] }
+        );
+    }
+}
