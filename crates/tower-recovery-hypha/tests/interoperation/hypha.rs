@@ -15,7 +15,7 @@ const TEST_WITHIN: Duration = Duration::from_secs(60);
 pub(crate) struct Hypha {
     pub(crate) server: HyphaServer,
     /// Has the service `probe`, see `probe.py`.
-    pub(crate) provider: PythonPeer,
+    _provider: PythonPeer,
     pub(crate) user: PythonPeer,
 }
 
@@ -45,7 +45,7 @@ impl Hypha {
         let (provider, user) = tokio::join!(server.peer("provider"), server.peer("user"));
         let (provider, user) = (provider.unwrap(), user.unwrap());
         provider.run(include_str!("probe.py"), []).await.unwrap();
-        let hypha = Arc::new(Self { server, provider, user });
+        let hypha = Arc::new(Self { server, _provider: provider, user });
         *shared = Arc::downgrade(&hypha);
         Some(hypha)
     }
@@ -59,16 +59,16 @@ impl Hypha {
         self.builder(client_id).connect().await.unwrap()
     }
 
-    /// A token that root gives for a workspace, which it makes if there is none.
-    pub(crate) async fn token(&self, root: &HyphaClient, workspace: &str, config: &[(&str, Value)]) -> String {
-        if workspace != "ws-user-root" {
+    /// A token that this client gives for a workspace, which it makes if there is none.
+    pub(crate) async fn token(&self, giver: &HyphaClient, workspace: &str, config: &[(&str, Value)]) -> String {
+        if giver.workspace().as_deref() != Some(workspace) {
             let workspace = map([("id", workspace.into()), ("name", workspace.into())]);
             // Fails if it is there.
-            let _ = root.manager(Call::new("create_workspace").arg(workspace)).await;
+            let _ = giver.manager(Call::new("create_workspace").arg(workspace)).await;
         }
         let workspace = [("workspace", Value::from(workspace))];
         let config = map(workspace.into_iter().chain(config.iter().cloned()));
-        let token = root.manager(Call::new("generate_token").arg(config)).await.unwrap();
+        let token = giver.manager(Call::new("generate_token").arg(config)).await.unwrap();
         token.as_str().unwrap().to_owned()
     }
 }

@@ -49,7 +49,7 @@ async fn the_registry_knows_a_service_once_with_its_description_and_the_client_a
         client.offer(service.clone()).await.unwrap();
         client.offer(service).await.unwrap();
 
-        let pong = client.manager(Call::new("ping_client").arg("listed-1")).await.unwrap();
+        let pong = client.manager(Call::new("ping").arg("listed-1")).await.unwrap();
         assert_eq!(pong, Value::from("pong"));
         let listed = hypha.user.manager("list_services", [], []).await.unwrap();
         let of_this: Vec<_> = listed.as_array().unwrap().iter().filter(|info| info["name"].as_str() == Some("listed")).collect();
