@@ -105,7 +105,7 @@ impl Upload<'_> {
             async move { self.step("set", &piece).await }
         });
         stream::iter(pieces).buffer_unordered(AT_A_TIME).try_collect::<()>().await?;
-        abandoned.is_complete();
+        abandoned.defuse();
         Ok(())
     }
 
@@ -128,7 +128,7 @@ impl Upload<'_> {
 struct Abandoned<'a, 'b>(Option<&'a Upload<'b>>);
 
 impl Abandoned<'_, '_> {
-    fn is_complete(mut self) {
+    fn defuse(mut self) {
         self.0 = None;
     }
 }

@@ -13,6 +13,7 @@
 mod endpoint;
 mod keep_alive;
 mod open;
+mod pacing;
 mod reading;
 mod session;
 mod status;
@@ -25,6 +26,7 @@ pub(crate) use self::{
     endpoint::Endpoint,
     keep_alive::Heard,
     open::Admission,
+    pacing::Pace,
     reading::take,
     supervisor::{Reconnect, supervise},
     tls::Tls,

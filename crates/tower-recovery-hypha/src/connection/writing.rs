@@ -3,9 +3,13 @@
 use std::sync::Arc;
 
 use futures_util::{Sink, SinkExt};
-use tokio::sync::mpsc;
+use tokio::{
+    sync::mpsc,
+    time::{Instant, sleep},
+};
 use tokio_tungstenite::tungstenite::{self, Message};
 
+use super::pacing::Pacer;
 use crate::{
     calls::Target,
     client::Shared,
@@ -34,11 +38,27 @@ pub(super) async fn write<Out>(
 where
     Out: Sink<Message, Error = tungstenite::Error> + Unpin,
 {
+    let mut pacer = Pacer::new(shared.settings.pace, Instant::now());
+    // Whether the next message has its place; the server does not count texts.
+    let mut has_place = false;
     loop {
+        let next = async {
+            while !has_place {
+                match pacer.take(Instant::now()) {
+                    Ok(()) => has_place = true,
+                    Err(wait) => sleep(wait).await,
+                }
+            }
+            outbox.recv().await
+        };
         let message = tokio::select! {
             biased;
             Some(text) = texts.recv() => Some(text),
-            Some(outgoing) = outbox.recv() => frame(shared, manager, outgoing),
+            Some(outgoing) = next => {
+                let message = frame(shared, manager, outgoing);
+                has_place = message.is_none();
+                message
+            }
         };
         if let Some(message) = message
             && let Err(error) = sink.feed(message).await
