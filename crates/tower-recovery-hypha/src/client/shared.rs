@@ -15,7 +15,7 @@ use super::settings::Settings;
 use crate::{
     CallError, ConnectError, ConnectionStatus,
     calls::{Calls, Patience, Target, Ticket},
-    connection::{Admission, Heard, Outgoing, Tokens},
+    connection::{Admission, Heard, Outbox, Outgoing, Tokens},
     serving::Services,
     wire::{Body, encode_body},
 };
@@ -34,6 +34,7 @@ pub(crate) struct Shared {
     /// The server said that it has closed its end of the connection, over the connection.
     pub(crate) own_connection_closed: Notify,
     outbox: mpsc::Sender<Outgoing>,
+    urgent: mpsc::Sender<Outgoing>,
     /// `workspace/client`, from the first time that the server let the client in; it never changes.
     own_id: OnceLock<Arc<str>>,
     session: Mutex<Option<Session>>,
@@ -65,8 +66,9 @@ impl Shared {
     /// Requests and replies that wait for their place on the connection, each at most as long as a piece of a long message.
     const OUTBOX: usize = 256;
 
-    pub(crate) fn new(settings: Settings, tokens: Tokens) -> (Arc<Self>, mpsc::Receiver<Outgoing>) {
-        let (outbox, to_write) = mpsc::channel(Self::OUTBOX);
+    pub(crate) fn new(settings: Settings, tokens: Tokens) -> (Arc<Self>, Outbox) {
+        let (outbox, in_order) = mpsc::channel(Self::OUTBOX);
+        let (urgent, first) = mpsc::channel(Self::OUTBOX);
         let limits = settings.limits;
         let shared = Self {
             settings,
@@ -79,10 +81,11 @@ impl Shared {
             wanted: watch::Sender::new(false),
             own_connection_closed: Notify::new(),
             outbox,
+            urgent,
             own_id: OnceLock::new(),
             session: Mutex::default(),
         };
-        (Arc::new(shared), to_write)
+        (Arc::new(shared), Outbox { first, in_order })
     }
 
     /// `workspace/client`; before the server has said the workspace, the client alone.
@@ -118,10 +121,10 @@ impl Shared {
         let _ = self.outbox.send(Outgoing { session: None, to, method: method.into(), body }).await;
     }
 
-    /// The same where nothing can be waited for; without a place it is left out.
+    /// The same where nothing can be waited for: it goes before all that waits, and without a place it is left out. For signs of life, and for what is answered at once.
     pub(crate) fn try_send(&self, to: Target, method: impl Into<Arc<str>>, args: &[Value]) {
         let body = encode_body(&Body { args, ..Body::default() });
-        let _ = self.outbox.try_send(Outgoing { session: None, to, method: method.into(), body });
+        let _ = self.urgent.try_send(Outgoing { session: None, to, method: method.into(), body });
     }
 
     /// Sends the request of an open call, and waits for its outcome. `session` is the ticket's, or `None` where the request is told of in another message.

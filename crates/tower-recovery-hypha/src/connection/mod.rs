@@ -31,6 +31,6 @@ pub(crate) use self::{
     supervisor::{Reconnect, supervise},
     tls::Tls,
     tokens::Tokens,
-    writing::Outgoing,
+    writing::{Outbox, Outgoing},
 };
 pub use self::{endpoint::InvalidServerUrl, status::ConnectionStatus};

@@ -13,7 +13,7 @@ use super::{
     keep_alive::{keep_alive, refresh_token},
     open::{Admission, Socket},
     reading::read,
-    writing::{Outgoing, write},
+    writing::{Outbox, write},
 };
 use crate::{ConnectError, client::Shared};
 
@@ -36,7 +36,7 @@ pub(super) async fn run(
     shared: &Arc<Shared>,
     socket: Socket,
     admission: &Admission,
-    outbox: &mut mpsc::Receiver<Outgoing>,
+    outbox: &mut Outbox,
     begin: impl Future<Output = Result<(), ConnectError>>,
     unwanted: impl Future<Output = ()>,
 ) -> Ended {

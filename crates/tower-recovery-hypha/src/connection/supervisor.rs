@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use tokio::{
-    sync::{mpsc, watch},
+    sync::watch,
     time::{Instant, sleep},
 };
 
@@ -11,7 +11,7 @@ use super::{
     ConnectionStatus,
     open::open,
     session::{self, Ended},
-    writing::Outgoing,
+    writing::Outbox,
 };
 use crate::{CallError, ConnectError, announcing, client::Shared};
 
@@ -19,7 +19,7 @@ use crate::{CallError, ConnectError, announcing, client::Shared};
 const FLAP: Duration = Duration::from_secs(5);
 
 /// Connects when that is wanted, and again when it was lost; for as long as somebody holds the client.
-pub(crate) async fn supervise(shared: Arc<Shared>, mut outbox: mpsc::Receiver<Outgoing>) {
+pub(crate) async fn supervise(shared: Arc<Shared>, mut outbox: Outbox) {
     let mut wanted = shared.wanted.subscribe();
     loop {
         if wanted.wait_for(|wanted| *wanted).await.is_err() {
@@ -34,7 +34,7 @@ pub(crate) async fn supervise(shared: Arc<Shared>, mut outbox: mpsc::Receiver<Ou
 }
 
 /// Until it is not wanted any more.
-async fn stay_connected(shared: &Arc<Shared>, outbox: &mut mpsc::Receiver<Outgoing>, wanted: &watch::Receiver<bool>) {
+async fn stay_connected(shared: &Arc<Shared>, outbox: &mut Outbox, wanted: &watch::Receiver<bool>) {
     let mut failures = 0;
     shared.status.send_replace(ConnectionStatus::Connecting { failures, last: None });
     loop {

@@ -27,12 +27,36 @@ pub(crate) struct Outgoing {
     pub(crate) body: Vec<u8>,
 }
 
+/// What waits for its place on the connection.
+#[derive(Debug)]
+pub(crate) struct Outbox {
+    /// Goes before the rest: who keeps the server or a caller waiting for a sign of life is taken for dead, however much else there is to send.
+    pub(crate) first: mpsc::Receiver<Outgoing>,
+    pub(crate) in_order: mpsc::Receiver<Outgoing>,
+}
+
+impl Outbox {
+    fn is_empty(&self) -> bool {
+        self.first.is_empty() && self.in_order.is_empty()
+    }
+
+    async fn next(&mut self) -> Outgoing {
+        tokio::select! {
+            biased;
+            Some(outgoing) = self.first.recv() => outgoing,
+            Some(outgoing) = self.in_order.recv() => outgoing,
+            // The senders are in what the client itself holds.
+            else => std::future::pending().await,
+        }
+    }
+}
+
 /// Writes until that fails. A request whose caller has gone is left out.
 pub(super) async fn write<Out>(
     shared: &Shared,
     manager: &Arc<str>,
     mut sink: Out,
-    outbox: &mut mpsc::Receiver<Outgoing>,
+    outbox: &mut Outbox,
     texts: &mut mpsc::Receiver<Message>,
 ) -> tungstenite::Error
 where
@@ -46,19 +70,26 @@ where
             while !has_place {
                 match pacer.take(Instant::now()) {
                     Ok(()) => has_place = true,
-                    Err(wait) => sleep(wait).await,
+                    Err(wait) => {
+                        // What has its place does not wait with it.
+                        sink.flush().await?;
+                        sleep(wait).await;
+                    }
                 }
             }
-            outbox.recv().await
+            Ok(outbox.next().await)
         };
         let message = tokio::select! {
             biased;
             Some(text) = texts.recv() => Some(text),
-            Some(outgoing) = next => {
-                let message = frame(shared, manager, outgoing);
-                has_place = message.is_none();
-                message
-            }
+            next = next => match next {
+                Ok(outgoing) => {
+                    let message = frame(shared, manager, outgoing);
+                    has_place = message.is_none();
+                    message
+                }
+                Err(error) => return error,
+            },
         };
         if let Some(message) = message
             && let Err(error) = sink.feed(message).await
