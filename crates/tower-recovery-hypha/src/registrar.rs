@@ -1,6 +1,6 @@
 //! The registration of a client's services, for a probe.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 use tower_recovery::{
@@ -8,7 +8,7 @@ use tower_recovery::{
     registration::{Presence, Registrar},
 };
 
-use crate::{CallError, ConnectError, ConnectionStatus, HyphaClient, ServiceInfo, manager};
+use crate::{CallError, ConnectError, ConnectionStatus, HyphaClient, ServiceInfo, StartError, manager};
 
 /// Keeps a client registered with its server: for a [`RegistrationProbe`](tower_recovery::RegistrationProbe).
 ///
@@ -58,6 +58,16 @@ impl HyphaRegistrar {
         let open = OpenClient { client: Some(client.clone()) };
         (Self { client }, open)
     }
+
+    fn check_connected(&self) -> Result<(), Failure> {
+        let last = match &*self.client.shared().status.borrow() {
+            ConnectionStatus::Connected => return Ok(()),
+            ConnectionStatus::Refused(error) => return Err(connect_failure(Arc::clone(error))),
+            ConnectionStatus::Connecting { last, .. } => last.clone(),
+            ConnectionStatus::Closing | ConnectionStatus::Closed => return Err(call_failure(CallError::Closed)),
+        };
+        Err(call_failure(CallError::NotConnected { waited: Duration::ZERO, last }))
+    }
 }
 
 impl Registrar for HyphaRegistrar {
@@ -67,7 +77,13 @@ impl Registrar for HyphaRegistrar {
     /// Asks over the client's own connection, since Hypha's registry has no other lane.
     async fn look_up(&mut self, _connection: Option<&OpenClient>) -> Result<Presence, Failure> {
         let shared = self.client.shared();
+        // While the client repairs its connection itself, what the registry says is no answer to the question: it asks about the connection that is there.
+        let mark = shared.services.nonce();
+        self.check_connected()?;
         let registered = manager::list_own_services(shared).await.map_err(call_failure)?;
+        if shared.services.nonce() != mark {
+            return Err(call_failure(CallError::ConnectionLost { reason: "it was made anew meanwhile".into() }));
+        }
         Ok(presence(&self.client, &registered))
     }
 
@@ -86,14 +102,7 @@ impl Registrar for HyphaRegistrar {
 
     /// A client that is open has registered its services.
     async fn register(&mut self, _connection: &OpenClient) -> Result<(), Failure> {
-        match &*self.client.shared().status.borrow() {
-            ConnectionStatus::Connected => Ok(()),
-            ConnectionStatus::Refused(error) => Err(connect_failure(Arc::clone(error))),
-            ConnectionStatus::Connecting { last: Some(error), .. } => Err(connect_failure(Arc::clone(error))),
-            ConnectionStatus::Connecting { last: None, .. } | ConnectionStatus::Closed => {
-                Err(call_failure(CallError::Closed))
-            }
-        }
+        self.check_connected()
     }
 
     fn last_heard(&self, _connection: &OpenClient) -> Option<Instant> {
@@ -120,7 +129,7 @@ fn presence(client: &HyphaClient, registered: &[ServiceInfo]) -> Presence {
 fn connect_failure(error: Arc<ConnectError>) -> Failure {
     let verdict = Verdict::never_sent();
     let verdict = if error.is_permanent() { verdict.permanent() } else { verdict };
-    Failure::new(verdict, CallError::Refused(error))
+    Failure::new(verdict, StartError::Connect(error))
 }
 
 fn call_failure(error: CallError) -> Failure {
