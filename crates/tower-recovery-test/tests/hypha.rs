@@ -186,7 +186,7 @@ async fn a_frozen_manager_executes_what_it_has_received_when_it_thaws() {
         let user = server.peer("user-2").await.unwrap();
         let delay = Duration::from_millis(200);
         manager.behave("commit", Behaviour::answer().after(delay).times(1)).await.unwrap();
-        let started = std::time::Instant::now();
+        let started = tokio::time::Instant::now();
         call(&user, "commit", "books", "4").await.unwrap();
         assert!(started.elapsed() >= delay);
         manager.behave("commit", Behaviour::hang_before()).await.unwrap();
