@@ -267,3 +267,27 @@ async fn a_peer_comes_back_by_itself_after_a_restart() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn the_reaper_forgets_a_frozen_provider_and_leaves_its_connection() {
+    within(async {
+        let second = Duration::from_secs(1);
+        let Some(server) = HyphaServer::builder().orphan_reaper(second, second).start().await else { return };
+        let (provider, user) = tokio::join!(
+            server.peer_builder("provider").workspace("public").start(),
+            server.peer_builder("user").workspace("public").start(),
+        );
+        let (provider, user) = (provider.unwrap(), user.unwrap());
+        let id = provider.register("work").await.unwrap();
+        assert_eq!(id, "public/provider:work");
+        provider.freeze();
+        while user.list_services().await.unwrap().contains(&id) {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        provider.thaw();
+        // It is connected still, but nobody finds it.
+        provider.list_services().await.unwrap();
+        user.resolve(&id, None).await.unwrap_err();
+    })
+    .await;
+}
