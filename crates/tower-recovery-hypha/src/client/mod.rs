@@ -121,16 +121,16 @@ impl HyphaClient {
     ///
     /// # Errors
     ///
-    /// Why the first try failed. The client is closed then, as it was.
+    /// Why the first try failed; a client that was closed is closed then, as it was. One that is open already, and connecting again, goes on with that.
     ///
     /// # Cancel safety
     ///
     /// The client goes on connecting.
     pub async fn open(&self) -> Result<(), Arc<ConnectError>> {
         let shared = self.shared();
-        shared.wanted.send_replace(true);
+        let was_open = shared.wanted.send_replace(true);
         let outcome = shared.connected_or_failed().await;
-        if outcome.is_err() {
+        if outcome.is_err() && !was_open {
             self.close().await;
         }
         outcome
