@@ -7,7 +7,7 @@ use tower_recovery_hypha::{
     Call, CallError, ConnectError, HyphaClassifier, HyphaFrontDoor, ServiceId, StartError, Value,
 };
 
-use crate::support::{Hypha, INTERVAL, REPAIRED_WITHIN, Settings, Worker, entries, found, start, within};
+use crate::support::{Hypha, INTERVAL, REPAIRED_WITHIN, Settings, Worker, echo, entries, found, start, within};
 
 /// Waits until the worker is there again, over a new connection.
 async fn came_back(hypha: &Hypha, worker: &Worker, evicted: Instant) {
@@ -63,7 +63,7 @@ async fn a_call_that_hears_of_it_brings_the_worker_back_at_once() {
 
         hypha.user.try_connect("told").await.unwrap_err();
         let evicted = Instant::now();
-        let error = worker.client.manager(Call::new("echo").arg("ping")).await.unwrap_err();
+        let error = worker.client.manager(echo()).await.unwrap_err();
         let CallError::OwnConnectionClosed { client } = &error else { panic!("{error:?}") };
         assert_eq!(**client, *peer);
         let classifier = HyphaClassifier::new().reporting_to(worker.monitor.clone());

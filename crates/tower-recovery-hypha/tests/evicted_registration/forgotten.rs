@@ -4,9 +4,7 @@ use tokio::time::Instant;
 use tower_recovery::registration::{Presence, Registrar};
 use tower_recovery_hypha::{HyphaRegistrar, Value};
 
-use crate::support::{
-    Hypha, REPAIRED_WITHIN, Settings, Work, echo_over_the_socket, entries, found, service, start, within,
-};
+use crate::support::{Hypha, REPAIRED_WITHIN, Settings, Work, echo, entries, found, service, start, within};
 
 #[tokio::test]
 async fn a_service_that_was_unregistered_is_found_again_within_an_interval() {
@@ -52,7 +50,7 @@ async fn a_registry_that_says_yes_and_drops_the_service_is_not_believed() {
         found(&user, &id).await;
         user.unregister_service(&id).await.unwrap();
         user.unregister_service(&format!("{peer}:built-in")).await.unwrap();
-        assert_eq!(echo_over_the_socket(&client).await, Value::from("ping"));
+        assert_eq!(client.manager(echo()).await.unwrap(), Value::from("ping"));
         assert!(user.resolve(&id, None).await.unwrap_err().text().contains("Service not found"));
         client.offer(service(&Work::default())).await.unwrap();
         assert_eq!(entries(&user, &peer).await, Vec::<String>::new());

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tower_recovery_test::hypha::HyphaServer;
 
-use crate::support::{Hypha, REPAIRED_WITHIN, Settings, entries, found, process::spawn, wait_until_gone, within};
+use crate::support::{Hypha, REPAIRED_WITHIN, Settings, entries, found, gone, process::spawn, within};
 
 #[tokio::test]
 async fn a_worker_that_was_frozen_and_reaped_is_found_again_after_it_thaws() {
@@ -20,9 +20,7 @@ async fn a_worker_that_was_frozen_and_reaped_is_found_again_after_it_thaws() {
         found(&user, id).await;
 
         worker.freeze();
-        let frozen = Instant::now();
-        wait_until_gone(&user, id).await;
-        println!("reaped {:?} after it froze", frozen.elapsed());
+        println!("reaped {:?} after it froze", gone(&user, id).await);
         assert_eq!(entries(&user, peer).await, Vec::<String>::new());
 
         worker.thaw();

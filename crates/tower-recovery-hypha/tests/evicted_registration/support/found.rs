@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
-use tower_recovery_hypha::{HyphaClient, Value};
+use tower_recovery_hypha::Value;
 use tower_recovery_test::hypha::{PythonPeer, no_keywords};
 
 const LIMIT: Duration = Duration::from_secs(30);
@@ -23,11 +23,17 @@ pub(crate) async fn found(user: &PythonPeer, id: &str) -> Duration {
     }
 }
 
-/// Asks until the registry does not know it any more.
-pub(crate) async fn wait_until_gone(user: &PythonPeer, id: &str) {
+/// Asks until the registry does not know it any more, and says how long that took.
+pub(crate) async fn gone(user: &PythonPeer, id: &str) -> Duration {
     let began = Instant::now();
-    while user.resolve(id, None).await.is_ok() {
-        assert!(began.elapsed() < LIMIT, "{id} is there still");
+    loop {
+        match user.resolve(id, None).await {
+            Ok(_) => assert!(began.elapsed() < LIMIT, "{id} is there still"),
+            Err(error) => {
+                assert!(error.text().contains("Service not found"), "{error}");
+                return began.elapsed();
+            }
+        }
         sleep(Duration::from_millis(20)).await;
     }
 }
@@ -39,9 +45,4 @@ pub(crate) async fn entries(user: &PythonPeer, peer: &str) -> Vec<String> {
     let mut names: Vec<_> = names.map(|name| name.split('@').next().unwrap_or(name).to_owned()).collect();
     names.sort();
     names
-}
-
-/// `workspace/client:`
-pub(crate) fn workspace_of(client: &HyphaClient) -> String {
-    client.workspace().expect("it was connected").to_string()
 }

@@ -13,17 +13,15 @@ use tokio::{sync::Mutex, time::timeout};
 use tower_recovery_test::hypha::{HyphaServer, HyphaServerBuilder, PythonPeer};
 
 pub(crate) use self::{
-    found::{entries, found, wait_until_gone, workspace_of},
-    worker::{Settings, Work, Worker, echo_over_the_socket, probe, service, start, start_with},
+    found::{entries, found, gone},
+    worker::{Settings, Work, Worker, echo, probe, service, start, start_with},
 };
 
 /// How often a probe asks.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(3);
 /// The longest time that chance puts before a rebuild.
 pub(crate) const SPREAD: Duration = Duration::from_millis(500);
-/// How long a rebuild may take on a machine that has other work to do; unloaded it is 0.1 s.
-pub(crate) const REBUILD: Duration = Duration::from_secs(2);
-/// Within an interval it is seen, and then repaired.
+/// Within an interval it is seen, and repaired after the spread; the rest is for a machine that has other work to do.
 pub(crate) const REPAIRED_WITHIN: Duration = Duration::from_millis(3000 + 500 + 2000);
 
 /// A server, and a Python client that looks for the workers.

@@ -140,6 +140,6 @@ pub(crate) fn probe(registrar: HyphaRegistrar) -> RegistrationProbeBuilder<Hypha
 }
 
 /// What a worker without a probe might take for a sign of its registration.
-pub(crate) async fn echo_over_the_socket(client: &HyphaClient) -> Value {
-    client.manager(Call::new("echo").arg("ping")).await.unwrap()
+pub(crate) fn echo() -> Call {
+    Call::new("echo").arg("ping")
 }
