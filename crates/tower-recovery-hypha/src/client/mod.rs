@@ -140,9 +140,13 @@ impl HyphaClient {
     ///
     /// # Cancel safety
     ///
-    /// The client goes on connecting.
+    /// The client goes on connecting; unless it still waited for a close to end, which stays closed then.
     pub async fn open(&self) -> Result<(), Arc<ConnectError>> {
         let shared = self.shared();
+        // Until a close that is under way has ended, the connection that is there is not the one that is asked for.
+        if !*shared.wanted.borrow() {
+            self.closed().await;
+        }
         shared.wanted.send_replace(true);
         let outcome = shared.connected_or_failed().await;
         if outcome.is_err() {
@@ -157,12 +161,19 @@ impl HyphaClient {
     ///
     /// The client goes on closing.
     pub async fn close(&self) {
+        self.shared().wanted.send_replace(false);
+        self.closed().await;
+    }
+
+    /// Waits until it is closed, or somebody opens it again.
+    async fn closed(&self) {
         let shared = self.shared();
-        shared.wanted.send_replace(false);
-        let mut status = shared.status.subscribe();
-        let closed = status.wait_for(|status| matches!(status, ConnectionStatus::Closed));
-        // The sender is in what this client holds.
-        let _ = closed.await;
+        let (mut status, mut wanted) = (shared.status.subscribe(), shared.wanted.subscribe());
+        // The senders are in what this client holds.
+        tokio::select! {
+            _ = status.wait_for(|status| matches!(status, ConnectionStatus::Closed)) => {}
+            _ = wanted.wait_for(|wanted| *wanted) => {}
+        }
     }
 
     /// How the connection is, and a way to wait for changes.
