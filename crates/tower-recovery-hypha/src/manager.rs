@@ -75,11 +75,11 @@ pub(crate) async fn list_services(shared: &Arc<Shared>, id: &ServiceId) -> Resul
     list(shared, query, workspace == &*own).await
 }
 
-/// What is registered under the client's own id.
-pub(crate) async fn list_own_services(shared: &Arc<Shared>) -> Result<Vec<ServiceInfo>, CallError> {
+/// What is registered under this client id.
+pub(crate) async fn list_services_of(shared: &Arc<Shared>, client_id: &str) -> Result<Vec<ServiceInfo>, CallError> {
     let query = map([
         ("workspace", shared.workspace().unwrap_or_default().as_ref().into()),
-        ("client_id", (*shared.settings.client_id).into()),
+        ("client_id", client_id.into()),
         ("service_id", "*".into()),
     ]);
     list(shared, query, true).await

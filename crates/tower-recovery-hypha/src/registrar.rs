@@ -74,13 +74,21 @@ impl Registrar for HyphaRegistrar {
     type Connection = OpenClient;
     type Error = Failure;
 
-    /// Asks over the client's own connection, since Hypha's registry has no other lane.
-    async fn look_up(&mut self, _connection: Option<&OpenClient>) -> Result<Presence, Failure> {
+    /// Asks over the client's own connection, since Hypha's registry has no other lane; and over one under another id while the client is closed, since the server takes the registration of whoever
+    /// has the id away when it refuses a second one. What it finds of this process then is what is left of it.
+    async fn look_up(&mut self, connection: Option<&OpenClient>) -> Result<Presence, Failure> {
         let shared = self.client.shared();
-        // While the client repairs its connection itself, what the registry says is no answer to the question: it asks about the connection that is there.
+        let is_closed = matches!(*shared.status.borrow(), ConnectionStatus::Closing | ConnectionStatus::Closed);
+        if connection.is_none() || is_closed {
+            return Ok(match presence(&self.client, &look_from_outside(&self.client).await?) {
+                Presence::Ours => Presence::Missing,
+                other => other,
+            });
+        }
+        // While the client repairs its connection itself, what the registry says is no answer to the question, which is about the connection that is there.
         let mark = shared.services.nonce();
         self.check_connected()?;
-        let registered = manager::list_own_services(shared).await.map_err(call_failure)?;
+        let registered = manager::list_services_of(shared, &shared.settings.client_id).await.map_err(call_failure)?;
         if shared.services.nonce() != mark {
             return Err(call_failure(CallError::ConnectionLost { reason: "it was made anew meanwhile".into() }));
         }
@@ -108,6 +116,15 @@ impl Registrar for HyphaRegistrar {
     fn last_heard(&self, _connection: &OpenClient) -> Option<Instant> {
         Some(self.client.last_heard())
     }
+}
+
+/// What is registered under the id of a client that is closed. Nobody but itself can have that of an anonymous one.
+async fn look_from_outside(client: &HyphaClient) -> Result<Vec<ServiceInfo>, Failure> {
+    let Some(outside) = client.under_another_id() else { return Ok(Vec::new()) };
+    outside.open().await.map_err(connect_failure)?;
+    let registered = manager::list_services_of(outside.shared(), &client.shared().settings.client_id).await;
+    outside.close().await;
+    registered.map_err(call_failure)
 }
 
 /// Who is registered under the client's id. The service that every client has says whose the id is.

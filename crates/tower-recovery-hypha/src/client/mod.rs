@@ -140,6 +140,21 @@ impl HyphaClient {
         Self { owner: Arc::new(Owner { shared, task }) }
     }
 
+    /// A client of the same user in the same workspace, under an id of its own, closed. `None` for an anonymous one: no other client is its user.
+    pub(crate) fn under_another_id(&self) -> Option<Self> {
+        let shared = self.shared();
+        let token = shared.tokens.given()?;
+        let settings = Settings {
+            client_id: builder::random_client_id(),
+            workspace: shared
+                .workspace()
+                .map(|workspace| (*workspace).into())
+                .or_else(|| shared.settings.workspace.clone()),
+            ..shared.settings.clone()
+        };
+        Some(Self::start(settings, Tokens::new(Some(token))))
+    }
+
     /// Connects, if the client is closed, and stays connected from then on. If it is open already, waits for the connection.
     ///
     /// # Errors

@@ -241,14 +241,19 @@ impl Shared {
         }
     }
 
-    /// Waits until the connection is closed, or was in the meantime.
-    pub(crate) async fn closed(&self) {
+    /// Waits until the connection is closed, or was since this was called.
+    pub(crate) fn closed(&self) -> impl Future<Output = ()> + Send + use<> {
         let (mut status, mut milestones) = (self.status.subscribe(), self.milestones.subscribe());
         let before = milestones.borrow_and_update().closings;
-        while !status.borrow_and_update().is_closed() && milestones.borrow_and_update().closings == before {
-            tokio::select! {
-                _ = status.changed() => {}
-                _ = milestones.changed() => {}
+        async move {
+            while !status.borrow_and_update().is_closed() && milestones.borrow_and_update().closings == before {
+                let changed = tokio::select! {
+                    changed = status.changed() => changed,
+                    changed = milestones.changed() => changed,
+                };
+                if changed.is_err() {
+                    return;
+                }
             }
         }
     }
