@@ -73,6 +73,7 @@ mod resolver;
 mod rules;
 mod service_id;
 mod serving;
+mod text;
 mod wire;
 
 pub use rmpv::{Value, ext::from_value};
@@ -80,7 +81,7 @@ pub use rmpv::{Value, ext::from_value};
 pub use crate::{
     call::{Call, UnencodableValue},
     classifier::HyphaClassifier,
-    client::{BuildError, CallFuture, HyphaClient, HyphaClientBuilder, PeerCall, StartError},
+    client::{BuildError, CallFuture, HyphaClient, HyphaClientBuilder, PeerCall, StartError, WeakHyphaClient},
     connection::{ConnectionStatus, InvalidServerUrl},
     error::{CallError, ConnectError, Place},
     front_door::{HyphaFrontDoor, HyphaRecovery, HyphaStack},

@@ -1,13 +1,14 @@
 //! How much memory long messages take. A binary of its own, since the memory of the whole process is measured.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail like the tests do")]
+
 #[allow(dead_code, reason = "the other binary uses the rest")]
 #[path = "interoperation/hypha.rs"]
 mod hypha;
 
-use std::time::Instant;
-
 use futures_util::future::join_all;
 use peak_alloc::PeakAlloc;
+use tokio::time::Instant;
 use tower_recovery_hypha::{Call, Value};
 
 use crate::hypha::{echoing, probe, with_hypha};

@@ -246,7 +246,7 @@ impl HyphaClientBuilder {
             endpoint,
             tls: self.tls,
             workspace: self.workspace,
-            client_id: self.client_id.unwrap_or_else(|| format!("rust-{:016x}", fastrand::u64(..)).into()),
+            client_id: self.client_id.unwrap_or_else(random_client_id),
             app_id: self.app_id,
             connect_timeout: self.connect_timeout,
             patience: Patience { connection: self.connection_wait, answer: self.answer_timeout },
@@ -258,6 +258,11 @@ impl HyphaClientBuilder {
             limits: self.limits,
         })
     }
+}
+
+/// That of nobody else.
+pub(super) fn random_client_id() -> Box<str> {
+    format!("rust-{:016x}", fastrand::u64(..)).into()
 }
 
 /// Without the token.

@@ -8,7 +8,7 @@ use crate::{
     wire::Limits,
 };
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) endpoint: Endpoint,
     pub(crate) tls: Tls,

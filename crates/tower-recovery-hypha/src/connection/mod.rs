@@ -1,13 +1,15 @@
 //! The connection to the server: made, kept alive, made again.
 //!
 //! ```text
-//!            opened                        the server lets us in,
-//!   Closed ─────────▶ Connecting ────────────────────────────────▶ Connected
-//!     ▲                 │    ▲        what is offered is registered     │
-//!     │     closed      │    │                                          │
-//!     ├─────────────────┘    └──────────────────────────────────────────┤
-//!     │                        lost: after a pause that grows           │
-//!     └─────────────────────────────────────────────────────────────────┘ closed
+//!          opened              let in, and what is offered is registered
+//!   Closed ───────▶ Connecting ─────────────────────────────────────────▶ Connected
+//!     ▲               ▲   ▲ │                                              │    │
+//!     │               │   │ │ refused for good                        lost │    │
+//!     │    a longest  │   │ └─────────▶ Refused                            │    │
+//!     │    pause later└───┼───────────────┘                                │    │
+//!     │                   └────────────────────────────────────────────────┘    │
+//!     └───────────────── Closing ◀──────────────────────────────────────────────┘
+//!                                 closed, from everywhere
 //! ```
 
 mod endpoint;
@@ -28,9 +30,10 @@ pub(crate) use self::{
     open::Admission,
     pacing::Pace,
     reading::take,
+    status::Milestones,
     supervisor::{Reconnect, supervise},
     tls::Tls,
     tokens::Tokens,
-    writing::{Outbox, Outgoing},
+    writing::Outgoing,
 };
 pub use self::{endpoint::InvalidServerUrl, status::ConnectionStatus};

@@ -28,17 +28,23 @@ impl Pacer {
         Self { pace, left: f64::from(pace.at_once), counted_at: now }
     }
 
-    /// Takes the place of one message, or says how long it is until there is one.
-    pub(super) fn take(&mut self, now: Instant) -> Result<(), Duration> {
+    /// Whether there is a place for a message, or how long it is until there is one.
+    pub(super) fn place(&mut self, now: Instant) -> Result<(), Duration> {
         let rested = now.saturating_duration_since(self.counted_at).as_secs_f64() * f64::from(self.pace.per_second);
         self.left = (self.left + rested).min(f64::from(self.pace.at_once));
         self.counted_at = now;
         if self.left >= 1.0 {
-            self.left -= 1.0;
             return Ok(());
         }
         // Rounded up, so that the place is there when the time is over.
         Err(Duration::from_secs_f64((1.0 - self.left) / f64::from(self.pace.per_second)) + Duration::from_micros(1))
+    }
+
+    /// A message goes out, whether or not there was a place: what is urgent does not wait.
+    pub(super) fn take(&mut self, now: Instant) {
+        // Counts up to now.
+        let _ = self.place(now);
+        self.left -= 1.0;
     }
 }
 
@@ -51,12 +57,14 @@ mod tests {
         let began = Instant::now();
         let mut pacer = Pacer::new(Pace { per_second: 10, at_once: 3 }, began);
         for _ in 0..3 {
-            assert_eq!(pacer.take(began), Ok(()));
+            assert_eq!(pacer.place(began), Ok(()));
+            pacer.take(began);
         }
-        let wait = pacer.take(began).unwrap_err();
+        let wait = pacer.place(began).unwrap_err();
         assert!((Duration::from_millis(100)..Duration::from_millis(101)).contains(&wait), "{wait:?}");
-        assert_eq!(pacer.take(began + wait), Ok(()));
-        assert!(pacer.take(began + wait).is_err());
+        assert_eq!(pacer.place(began + wait), Ok(()));
+        pacer.take(began + wait);
+        assert!(pacer.place(began + wait).is_err());
     }
 
     #[tokio::test(start_paused = true)]
@@ -64,7 +72,18 @@ mod tests {
         let began = Instant::now();
         let mut pacer = Pacer::new(Pace { per_second: 10, at_once: 3 }, began);
         let later = began + Duration::from_secs(3600);
-        assert_eq!((0..5).filter(|_| pacer.take(later).is_ok()).count(), 3);
+        assert_eq!(pacer.place(later), Ok(()));
+        (0..3).for_each(|_| pacer.take(later));
+        assert!(pacer.place(later).is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_does_not_wait_is_counted_and_the_rest_waits_longer() {
+        let began = Instant::now();
+        let mut pacer = Pacer::new(Pace { per_second: 10, at_once: 1 }, began);
+        (0..3).for_each(|_| pacer.take(began));
+        let wait = pacer.place(began).unwrap_err();
+        assert!((Duration::from_millis(300)..Duration::from_millis(301)).contains(&wait), "{wait:?}");
     }
 
     #[tokio::test(start_paused = true)]
@@ -73,10 +92,11 @@ mod tests {
         let pace = Pace { per_second: 190, at_once: 1900 };
         let (mut ours, mut theirs) = (Pacer::new(pace, now), Pacer::new(Pace { per_second: 200, at_once: 2000 }, now));
         for _ in 0..10_000 {
-            while let Err(wait) = ours.take(now) {
+            while let Err(wait) = ours.place(now) {
                 now += wait;
             }
-            assert_eq!(theirs.take(now), Ok(()));
+            assert_eq!(theirs.place(now), Ok(()));
+            (ours.take(now), theirs.take(now));
         }
     }
 }

@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
-use futures_util::{Sink, SinkExt};
+use futures_util::{FutureExt, Sink, SinkExt};
 use tokio::{
-    sync::mpsc,
+    sync::{mpsc, watch},
     time::{Instant, sleep},
 };
 use tokio_tungstenite::tungstenite::{self, Message};
 
 use super::pacing::Pacer;
 use crate::{
+    ConnectionStatus,
     calls::Target,
-    client::Shared,
+    client::{Outbox, Shared},
     wire::{self, Head},
 };
 
@@ -27,30 +28,6 @@ pub(crate) struct Outgoing {
     pub(crate) body: Vec<u8>,
 }
 
-/// What waits for its place on the connection.
-#[derive(Debug)]
-pub(crate) struct Outbox {
-    /// Goes before the rest: who keeps the server or a caller waiting for a sign of life is taken for dead, however much else there is to send.
-    pub(crate) first: mpsc::Receiver<Outgoing>,
-    pub(crate) in_order: mpsc::Receiver<Outgoing>,
-}
-
-impl Outbox {
-    fn is_empty(&self) -> bool {
-        self.first.is_empty() && self.in_order.is_empty()
-    }
-
-    async fn next(&mut self) -> Outgoing {
-        tokio::select! {
-            biased;
-            Some(outgoing) = self.first.recv() => outgoing,
-            Some(outgoing) = self.in_order.recv() => outgoing,
-            // The senders are in what the client itself holds.
-            else => std::future::pending().await,
-        }
-    }
-}
-
 /// Writes until that fails. A request whose caller has gone is left out.
 pub(super) async fn write<Out>(
     shared: &Shared,
@@ -62,46 +39,62 @@ pub(super) async fn write<Out>(
 where
     Out: Sink<Message, Error = tungstenite::Error> + Unpin,
 {
-    let mut pacer = Pacer::new(shared.settings.pace, Instant::now());
-    // Whether the next message has its place; the server does not count texts.
-    let mut has_place = false;
+    let status = shared.status.subscribe();
+    let mut source = Source { texts, outbox, status, pacer: Pacer::new(shared.settings.pace, Instant::now()) };
     loop {
-        let next = async {
-            while !has_place {
-                match pacer.take(Instant::now()) {
-                    Ok(()) => has_place = true,
-                    Err(wait) => {
-                        // What has its place does not wait with it.
-                        sink.flush().await?;
-                        sleep(wait).await;
-                    }
-                }
-            }
-            Ok(outbox.next().await)
-        };
-        let message = tokio::select! {
-            biased;
-            Some(text) = texts.recv() => Some(text),
-            next = next => match next {
-                Ok(outgoing) => {
-                    let message = frame(shared, manager, outgoing);
-                    has_place = message.is_none();
-                    message
-                }
+        let next = match source.next().now_or_never() {
+            Some(next) => next,
+            // Nothing may go out at once: what was written before must not wait for it.
+            None => match sink.flush().await {
+                Ok(()) => source.next().await,
                 Err(error) => return error,
             },
+        };
+        let message = match next {
+            Next::Text(text) => Some(text),
+            Next::Outgoing(outgoing) => frame(shared, manager, outgoing).inspect(|_| source.pacer.take(Instant::now())),
         };
         if let Some(message) = message
             && let Err(error) = sink.feed(message).await
         {
             return error;
         }
-        // What waits behind it goes out with it.
-        if outbox.is_empty()
-            && texts.is_empty()
-            && let Err(error) = sink.flush().await
-        {
-            return error;
+    }
+}
+
+/// What goes out next.
+struct Source<'a> {
+    texts: &'a mut mpsc::Receiver<Message>,
+    outbox: &'a mut Outbox,
+    status: watch::Receiver<ConnectionStatus>,
+    pacer: Pacer,
+}
+
+enum Next {
+    /// The server does not count these.
+    Text(Message),
+    Outgoing(Outgoing),
+}
+
+impl Source<'_> {
+    /// Nothing is lost where this is dropped.
+    async fn next(&mut self) -> Next {
+        let Self { texts, outbox: Outbox { urgent, rest }, status, pacer } = self;
+        let next_of_the_rest = async {
+            // What has to be said first goes by the other lane. The sender is in what is shared.
+            let _ = status.wait_for(ConnectionStatus::is_connected).await;
+            while let Err(wait) = pacer.place(Instant::now()) {
+                sleep(wait).await;
+            }
+            rest.recv().await
+        };
+        tokio::select! {
+            biased;
+            Some(text) = texts.recv() => Next::Text(text),
+            Some(outgoing) = urgent.recv() => Next::Outgoing(outgoing),
+            Some(outgoing) = next_of_the_rest => Next::Outgoing(outgoing),
+            // The senders live as long as the client.
+            else => std::future::pending().await,
         }
     }
 }
@@ -112,6 +105,14 @@ fn frame(shared: &Shared, manager: &Arc<str>, outgoing: Outgoing) -> Option<Mess
     let to = match &to {
         Target::Manager => manager,
         Target::Peer(peer) => peer,
+    };
+    let qualified;
+    // The server would do it, and name the whole id in the answer.
+    let to = if to.contains('/') {
+        to
+    } else {
+        qualified = format!("{}/{to}", shared.workspace().unwrap_or_default()).into();
+        &qualified
     };
     if let Some(session) = &session
         && !shared.calls.hand_over(session, to)

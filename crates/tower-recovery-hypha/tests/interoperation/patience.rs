@@ -1,7 +1,8 @@
 //! How long a caller waits: for as long as there are signs of life.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use tokio::time::Instant;
 use tower_recovery_hypha::{Call, CallError, Value};
 
 use crate::hypha::{echoing, map, probe, with_hypha};

@@ -1,8 +1,9 @@
 //! How many messages go out: no more than the server takes, which puts out whoever sends too many.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::{StreamExt, future::join_all, stream::FuturesUnordered};
+use tokio::time::Instant;
 use tower_recovery::{Classify, Delivery};
 use tower_recovery_hypha::{Call, CallError, CallFuture, HyphaClassifier, HyphaClient, Value};
 use tower_recovery_test::hypha::HyphaServer;

@@ -40,7 +40,7 @@ pub struct HyphaServer {
     address: RefusedAddress,
     python: PathBuf,
     token: String,
-    secret: String,
+    secret: Mutex<String>,
     variables: Vec<(String, String)>,
     ledger: Ledger,
     directory: TempDir,
@@ -75,7 +75,7 @@ impl HyphaServer {
             address,
             python,
             token,
-            secret,
+            secret: Mutex::new(secret),
             variables: settings.variables,
             ledger: Ledger::new(directory.path()),
             directory,
@@ -128,6 +128,16 @@ impl HyphaServer {
     pub async fn restart(&self) {
         self.start_again();
         self.wait_until_ready().await;
+    }
+
+    /// The same with another secret: tokens for coming back, and those that root has given, are good for nothing any more.
+    ///
+    /// # Panics
+    ///
+    /// If it is not ready within 30 s.
+    pub async fn restart_with_another_secret(&self) {
+        *lock(&self.secret) = random_token();
+        self.restart().await;
     }
 
     /// Waits until it says that it is ready.
@@ -251,7 +261,8 @@ impl HyphaServer {
     fn start_again(&self) {
         let mut process = lock(&self.process);
         process.kill();
-        *process = spawn(&self.python, self.directory(), &self.address, &self.token, &self.secret, &self.variables);
+        *process =
+            spawn(&self.python, self.directory(), &self.address, &self.token, &lock(&self.secret), &self.variables);
     }
 
     async fn is_ready(&self) -> bool {
