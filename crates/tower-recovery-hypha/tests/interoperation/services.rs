@@ -12,7 +12,11 @@ async fn python_finds_what_rust_offers_by_each_form_of_its_name_and_in_each_mode
         for name in ["found", "found-1:found", "ws-user-root/found", "ws-user-root/found-1:found", "found@*"] {
             for mode in [None, Some("exact"), Some("random"), Some("first"), Some("last")] {
                 let id = hypha.user.resolve(name, mode).await;
-                assert_eq!(id.as_ref().map(|handle| handle.id()), Ok("ws-user-root/found-1:found"), "{name} by {mode:?}");
+                assert_eq!(
+                    id.as_ref().map(|handle| handle.id()),
+                    Ok("ws-user-root/found-1:found"),
+                    "{name} by {mode:?}"
+                );
                 let back = hypha.user.call_with(name, mode, "echo", [7.into()], []).await;
                 assert_eq!(back, Ok(Value::from(7)), "{name} by {mode:?}");
             }
