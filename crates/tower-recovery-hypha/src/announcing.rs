@@ -4,7 +4,12 @@ use std::sync::Arc;
 
 use rmpv::Value;
 
-use crate::{CallError, ConnectError, ConnectionStatus, client::Shared, manager, serving::built_in_registration};
+use crate::{
+    CallError, ConnectError, ConnectionStatus,
+    client::{Lane, Shared},
+    manager,
+    serving::built_in_registration,
+};
 
 /// Registers what the client offers, asks to be told of clients that leave, and says that the connection is there.
 ///
@@ -15,7 +20,7 @@ pub(crate) async fn announce(shared: &Arc<Shared>) -> Result<(), ConnectError> {
         let service = service.into();
         move |error| ConnectError::Registration { service, source: Box::new(error) }
     };
-    match manager::register_info(shared, built_in(shared)).await {
+    match manager::register_info(shared, built_in(shared), Lane::Urgent).await {
         // A token that may only read cannot register anything. It can call.
         Err(CallError::Remote(error)) if error.kind() == "PermissionError" && shared.services.all().is_empty() => {
             tracing::debug!(%error, "the client is not registered");
@@ -23,7 +28,7 @@ pub(crate) async fn announce(shared: &Arc<Shared>) -> Result<(), ConnectError> {
         outcome => outcome.map_err(refused("built-in"))?,
     }
     for service in shared.services.all() {
-        manager::register(shared, service.name()).await.map_err(refused(service.name()))?;
+        manager::register(shared, service.name(), Lane::Urgent).await.map_err(refused(service.name()))?;
     }
     // Calls to a client that leaves end then, and not when their time is up. Nothing else depends on it.
     if let Err(error) = manager::subscribe(shared, &["client_disconnected"]).await {

@@ -49,7 +49,7 @@ impl Classify<Value> for HyphaClassifier {
     fn error(&self, error: &(dyn Error + 'static)) -> Verdict {
         let Some(error) = sources(error).find_map(|error| error.downcast_ref()) else { return Verdict::unrecognised() };
         if let Some(monitor) = &self.monitor
-            && matches!(error, CallError::OwnConnectionClosed { .. })
+            && is_own_eviction(error)
         {
             monitor.own_eviction_seen();
         }
@@ -61,7 +61,11 @@ fn verdict(error: &CallError) -> Verdict {
     match error {
         CallError::Closed | CallError::NotConnected { .. } => Verdict::never_sent(),
         CallError::Refused(_) | CallError::TooLong { .. } => Verdict::never_sent().permanent(),
-        CallError::Upload(inner) => stale_if(verdict(inner).is_stale(), Verdict::never_sent()),
+        CallError::Upload(inner) => {
+            let inner = verdict(inner);
+            let verdict = stale_if(inner.is_stale(), Verdict::never_sent());
+            if inner.is_permanent() { verdict.permanent() } else { verdict }
+        }
         CallError::PeerNotConnected { .. } => Verdict::refused().stale(),
         CallError::OwnConnectionClosed { .. } => Verdict::refused(),
         CallError::Remote(_) | CallError::UnexpectedAnswer { .. } => Verdict::answered(),
@@ -73,6 +77,15 @@ fn verdict(error: &CallError) -> Verdict {
         CallError::Routing { .. } | CallError::ConnectionLost { .. } | CallError::MalformedAnswer(_) => {
             Verdict::maybe_sent()
         }
+    }
+}
+
+/// Also where it ended the sending of a piece.
+fn is_own_eviction(error: &CallError) -> bool {
+    match error {
+        CallError::OwnConnectionClosed { .. } => true,
+        CallError::Upload(inner) | CallError::Assembly(inner) => is_own_eviction(inner),
+        _ => false,
     }
 }
 

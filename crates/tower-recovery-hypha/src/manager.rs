@@ -7,7 +7,7 @@ use rmpv::Value;
 use crate::{
     Call, CallError, SelectionMode, ServiceId,
     calls::Target,
-    client::{self, Shared},
+    client::{self, Lane, Shared},
     serving::{NONCE, map},
 };
 
@@ -25,25 +25,26 @@ pub struct ServiceInfo {
     pub(crate) nonce: Option<Box<str>>,
 }
 
-pub(crate) async fn register(shared: &Arc<Shared>, service: &str) -> Result<(), CallError> {
+pub(crate) async fn register(shared: &Arc<Shared>, service: &str, lane: Lane) -> Result<(), CallError> {
     // Taken back in this moment: then there is nothing to register.
     let Some(service) = shared.services.get(service) else { return Ok(()) };
     let (workspace, settings) = (shared.workspace().unwrap_or_default(), &shared.settings);
     let info = service.registration(&workspace, &settings.client_id, &settings.app_id, &shared.services.nonce());
-    register_info(shared, info).await
+    register_info(shared, info, lane).await
 }
 
-pub(crate) async fn register_info(shared: &Arc<Shared>, info: Value) -> Result<(), CallError> {
-    ask(shared, Call::new("register_service").arg(info)).await.map(drop)
+pub(crate) async fn register_info(shared: &Arc<Shared>, info: Value, lane: Lane) -> Result<(), CallError> {
+    ask_in(shared, Call::new("register_service").arg(info), lane).await.map(drop)
 }
 
 pub(crate) async fn unregister(shared: &Arc<Shared>, id: &str) -> Result<(), CallError> {
     ask(shared, Call::new("unregister_service").arg(id)).await.map(drop)
 }
 
+/// Over a new connection, before it is said to be there.
 pub(crate) async fn subscribe(shared: &Arc<Shared>, events: &[&str]) -> Result<(), CallError> {
     let events = Value::Array(events.iter().map(|event| Value::from(*event)).collect());
-    ask(shared, Call::new("subscribe").arg(events)).await.map(drop)
+    ask_in(shared, Call::new("subscribe").arg(events), Lane::Urgent).await.map(drop)
 }
 
 /// The one service that a name means, by this mode. The registry alone is asked, not the one who offers it.
@@ -64,13 +65,14 @@ pub(crate) async fn service_info(
 /// All services that a name means, as far as they are listed for this client.
 pub(crate) async fn list_services(shared: &Arc<Shared>, id: &ServiceId) -> Result<Vec<ServiceInfo>, CallError> {
     let own = shared.workspace().unwrap_or_default();
+    let workspace = id.workspace().unwrap_or(&own);
     let query = map([
-        ("workspace", id.workspace().unwrap_or(&own).into()),
+        ("workspace", workspace.into()),
         ("client_id", id.client().unwrap_or("*").into()),
         ("service_id", id.name().into()),
         ("app_id", id.app().unwrap_or("*").into()),
     ]);
-    list(shared, query).await
+    list(shared, query, workspace == &*own).await
 }
 
 /// What is registered under this client id.
@@ -80,18 +82,25 @@ pub(crate) async fn list_services_of(shared: &Arc<Shared>, client_id: &str) -> R
         ("client_id", client_id.into()),
         ("service_id", "*".into()),
     ]);
-    list(shared, query).await
+    list(shared, query, true).await
 }
 
-async fn list(shared: &Arc<Shared>, query: Value) -> Result<Vec<ServiceInfo>, CallError> {
-    let call = Call::new("list_services").arg(query).keyword("include_unlisted", true);
+/// What is not listed is told to clients of its own workspace alone, and for others it is an error to ask.
+async fn list(shared: &Arc<Shared>, query: Value, is_own: bool) -> Result<Vec<ServiceInfo>, CallError> {
+    let call = Call::new("list_services").arg(query);
+    let call = if is_own { call.keyword("include_unlisted", true) } else { call };
     let answer = ask(shared, call).await?;
-    let found = answer.as_array().and_then(|found| found.iter().map(read_info).collect::<Option<Vec<_>>>());
+    // An entry that cannot be read is nobody's reason not to find the others.
+    let found = answer.as_array().map(|found| found.iter().filter_map(read_info).collect());
     found.ok_or_else(|| unreadable("list_services"))
 }
 
 async fn ask(shared: &Arc<Shared>, call: Call) -> Result<Value, CallError> {
-    client::call(shared, Target::Manager, "default", &call, shared.settings.patience).await
+    ask_in(shared, call, Lane::Rest).await
+}
+
+async fn ask_in(shared: &Arc<Shared>, call: Call, lane: Lane) -> Result<Value, CallError> {
+    client::call(shared, Target::Manager, "default", &call, shared.settings.patience, lane).await
 }
 
 fn read_info(info: &Value) -> Option<ServiceInfo> {

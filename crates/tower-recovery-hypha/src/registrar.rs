@@ -1,6 +1,6 @@
 //! The registration of a client's services, for a probe.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 use tower_recovery::{
@@ -8,7 +8,7 @@ use tower_recovery::{
     registration::{Presence, Registrar},
 };
 
-use crate::{CallError, ConnectError, ConnectionStatus, HyphaClient, ServiceInfo, manager};
+use crate::{CallError, ConnectError, ConnectionStatus, HyphaClient, ServiceInfo, StartError, manager};
 
 /// Keeps a client registered with its server: for a [`RegistrationProbe`](tower_recovery::RegistrationProbe).
 ///
@@ -58,6 +58,16 @@ impl HyphaRegistrar {
         let open = OpenClient { client: Some(client.clone()) };
         (Self { client }, open)
     }
+
+    fn check_connected(&self) -> Result<(), Failure> {
+        let last = match &*self.client.shared().status.borrow() {
+            ConnectionStatus::Connected => return Ok(()),
+            ConnectionStatus::Refused(error) => return Err(connect_failure(Arc::clone(error))),
+            ConnectionStatus::Connecting { last, .. } => last.clone(),
+            ConnectionStatus::Closing | ConnectionStatus::Closed => return Err(call_failure(CallError::Closed)),
+        };
+        Err(call_failure(CallError::NotConnected { waited: Duration::ZERO, last }))
+    }
 }
 
 impl Registrar for HyphaRegistrar {
@@ -68,15 +78,21 @@ impl Registrar for HyphaRegistrar {
     /// has the id away when it refuses a second one. What it finds of this process then is what is left of it.
     async fn look_up(&mut self, connection: Option<&OpenClient>) -> Result<Presence, Failure> {
         let shared = self.client.shared();
-        let is_open = connection.is_some() && !matches!(*shared.status.borrow(), ConnectionStatus::Closed);
-        if is_open {
-            let registered = manager::list_services_of(shared, &shared.settings.client_id).await;
-            return Ok(presence(&self.client, &registered.map_err(call_failure)?));
+        let is_closed = matches!(*shared.status.borrow(), ConnectionStatus::Closing | ConnectionStatus::Closed);
+        if connection.is_none() || is_closed {
+            return Ok(match presence(&self.client, &look_from_outside(&self.client).await?) {
+                Presence::Ours => Presence::Missing,
+                other => other,
+            });
         }
-        match presence(&self.client, &look_from_outside(&self.client).await?) {
-            Presence::Ours => Ok(Presence::Missing),
-            other => Ok(other),
+        // While the client repairs its connection itself, what the registry says is no answer to the question, which is about the connection that is there.
+        let mark = shared.services.nonce();
+        self.check_connected()?;
+        let registered = manager::list_services_of(shared, &shared.settings.client_id).await.map_err(call_failure)?;
+        if shared.services.nonce() != mark {
+            return Err(call_failure(CallError::ConnectionLost { reason: "it was made anew meanwhile".into() }));
         }
+        Ok(presence(&self.client, &registered))
     }
 
     async fn close(&mut self, mut connection: OpenClient) {
@@ -94,14 +110,7 @@ impl Registrar for HyphaRegistrar {
 
     /// A client that is open has registered its services.
     async fn register(&mut self, _connection: &OpenClient) -> Result<(), Failure> {
-        match &*self.client.shared().status.borrow() {
-            ConnectionStatus::Connected => Ok(()),
-            ConnectionStatus::Refused(error) => Err(connect_failure(Arc::clone(error))),
-            ConnectionStatus::Connecting { last: Some(error), .. } => Err(connect_failure(Arc::clone(error))),
-            ConnectionStatus::Connecting { last: None, .. } | ConnectionStatus::Closed => {
-                Err(call_failure(CallError::Closed))
-            }
-        }
+        self.check_connected()
     }
 
     fn last_heard(&self, _connection: &OpenClient) -> Option<Instant> {
@@ -137,7 +146,7 @@ fn presence(client: &HyphaClient, registered: &[ServiceInfo]) -> Presence {
 fn connect_failure(error: Arc<ConnectError>) -> Failure {
     let verdict = Verdict::never_sent();
     let verdict = if error.is_permanent() { verdict.permanent() } else { verdict };
-    Failure::new(verdict, CallError::Refused(error))
+    Failure::new(verdict, StartError::Connect(error))
 }
 
 fn call_failure(error: CallError) -> Failure {

@@ -48,10 +48,10 @@ impl RemoteService {
         &self.service
     }
 
-    /// How long a call waits for a connection to the server while there is none; otherwise as long as the [client](crate::HyphaClientBuilder::connection_wait) says.
+    /// How long a call waits for a connection to the server while there is none; otherwise as long as the [client](crate::HyphaClientBuilder::connection_wait) says. Taken as at least 1 ms and at most 7 days.
     #[must_use]
     pub fn connection_wait(mut self, limit: Duration) -> Self {
-        self.connection_wait = Some(limit);
+        self.connection_wait = Some(within_bounds(limit));
         self
     }
 
@@ -108,6 +108,11 @@ impl Service<Call> for RemoteService {
     fn call(&mut self, call: Call) -> CallFuture {
         self.call_method(call)
     }
+}
+
+/// What a wait may be, so that no sum of times overflows, and what can be sent at once is sent.
+pub(crate) fn within_bounds(wait: Duration) -> Duration {
+    wait.clamp(Duration::from_millis(1), Duration::from_secs(7 * 24 * 60 * 60))
 }
 
 impl fmt::Debug for RemoteService {

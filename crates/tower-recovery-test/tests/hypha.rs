@@ -15,7 +15,7 @@ async fn within<Output>(test: impl Future<Output = Output>) -> Output {
 
 async fn manager_and_user(server: &HyphaServer) -> (PythonPeer, PythonPeer) {
     let (manager, user) = tokio::join!(server.artifact_manager("manager-1"), server.peer("user"));
-    (manager.unwrap(), user.unwrap())
+    (manager.expect("the manager connects"), user.expect("the user connects"))
 }
 
 fn request<'key>(id: &str) -> [(&'key str, Value); 1] {
@@ -159,28 +159,43 @@ async fn a_frozen_manager_executes_what_it_has_received_when_it_thaws() {
         let (manager, user) = manager_and_user(&server).await;
         call(&user, "create", "books", "1").await.unwrap();
 
+        let handle = user.resolve("artifact-manager", None).await.unwrap();
+        let commit = |id| user.call_handle(&handle, "commit", [Value::from("books")], request(id));
         manager.freeze();
-        // The answer to the first shows that the other is at the frozen one, or on its way to it.
-        let commit = call(&user, "commit", "books", "2");
-        let (committed, ()) = tokio::join!(commit, async {
-            user.resolve("artifact-manager", None).await.unwrap();
+        let (committed, ()) = tokio::join!(commit("2"), async {
+            // On the same connection, so this answer comes after the commit has gone.
+            user.list_services().await.unwrap();
             assert_eq!(executed(&server).len(), 1);
             manager.thaw();
         });
-        committed.unwrap();
+        assert_eq!(committed.unwrap()["versions"].as_array().map(Vec::len), Some(2));
         assert_eq!(executed(&server)[1], ("commit".into(), "2".into()));
 
-        // One that takes its time has received it, and executes it after the caller is gone.
-        manager.behave("commit", Behaviour::answer().after(Duration::from_millis(300))).await.unwrap();
-        let (killed, ()) = tokio::join!(call(&user, "commit", "books", "3"), async {
-            server.wait_until_received("commit", 2).await;
-            manager.freeze();
+        // It executes also for a caller that is gone by then.
+        manager.freeze();
+        let (killed, ()) = tokio::join!(commit("3"), async {
+            user.list_services().await.unwrap();
             user.kill();
         });
         assert_eq!(killed, Err(PythonError::Ended));
         assert_eq!(executed(&server).len(), 2);
         manager.thaw();
         server.wait_until_executed("commit", 2).await;
+
+        // What takes its time is received before it is executed.
+        let user = server.peer("user-2").await.unwrap();
+        let delay = Duration::from_millis(200);
+        manager.behave("commit", Behaviour::answer().after(delay).times(1)).await.unwrap();
+        let started = tokio::time::Instant::now();
+        call(&user, "commit", "books", "4").await.unwrap();
+        assert!(started.elapsed() >= delay);
+        manager.behave("commit", Behaviour::hang_before()).await.unwrap();
+        let hangs = call(&user, "commit", "books", "5");
+        tokio::select! {
+            answer = hangs => panic!("it answered {answer:?}"),
+            () = server.wait_until_received("commit", 4) => {}
+        }
+        assert_eq!(executed(&server).len(), 4);
 
         // A frozen one dies like any other.
         manager.freeze();
@@ -215,10 +230,10 @@ async fn an_id_is_refused_while_it_is_there_and_forgotten_on_demand() {
         assert_eq!(executed(&server), [("write".into(), "1".into())]);
 
         let root = server.peer("root").await.unwrap();
-        let refused = root.try_connect("root").await.unwrap_err();
-        assert!(refused.text().contains("Client already exists and is active"), "{refused}");
         let token = root.generate_token("ws-books").await.unwrap();
         server.peer_builder("third").workspace("ws-books").token(&token).start().await.unwrap();
+        let refused = root.try_connect("root").await.unwrap_err();
+        assert!(refused.text().contains("Client already exists and is active"), "{refused}");
     })
     .await;
 }
@@ -249,6 +264,30 @@ async fn a_peer_comes_back_by_itself_after_a_restart() {
             server.thaw();
         });
         answer.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_reaper_forgets_a_frozen_provider_and_leaves_its_connection() {
+    within(async {
+        let second = Duration::from_secs(1);
+        let Some(server) = HyphaServer::builder().orphan_reaper(second, second).start().await else { return };
+        let (provider, user) = tokio::join!(
+            server.peer_builder("provider").workspace("public").start(),
+            server.peer_builder("user").workspace("public").start(),
+        );
+        let (provider, user) = (provider.unwrap(), user.unwrap());
+        let id = provider.register("work").await.unwrap();
+        assert_eq!(id, "public/provider:work");
+        provider.freeze();
+        while user.list_services().await.unwrap().contains(&id) {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        provider.thaw();
+        // It is connected still, but nobody finds it.
+        provider.list_services().await.unwrap();
+        user.resolve(&id, None).await.unwrap_err();
     })
     .await;
 }

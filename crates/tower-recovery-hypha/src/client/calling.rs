@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rmpv::Value;
 
 use super::{
-    Shared,
+    Lane, Request, Shared,
     upload::{self, CHUNK, SLACK},
 };
 use crate::{
@@ -21,6 +21,7 @@ pub(crate) async fn call(
     service: &str,
     call: &Call,
     patience: Patience,
+    lane: Lane,
 ) -> Result<Value, CallError> {
     let method: Arc<str> = format!("services.{service}.{}", call.method()).into();
     let body = encode_body(&Body {
@@ -34,8 +35,9 @@ pub(crate) async fn call(
         return Err(CallError::TooLong { bytes: body.len(), bound });
     }
     let mut ticket = shared.calls.open(&target, Arc::clone(&method));
-    if body.len() <= CHUNK + SLACK {
-        return shared.exchange(&mut ticket, target, method, body, patience).await;
+    let request = Request { lane, to: target, method, body };
+    if request.body.len() <= CHUNK + SLACK {
+        return shared.exchange(&mut ticket, request, patience).await;
     }
-    upload::request(shared, ticket, target, method, body, patience).await
+    upload::request(shared, ticket, request, patience).await
 }

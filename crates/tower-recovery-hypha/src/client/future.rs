@@ -11,7 +11,7 @@ use std::{
 use futures_util::{FutureExt, future::BoxFuture};
 use rmpv::Value;
 
-use super::HyphaClient;
+use super::{HyphaClient, Lane};
 use crate::{
     Call, CallError,
     calls::{Patience, Target},
@@ -32,7 +32,7 @@ impl CallFuture {
         let patience = client.shared().settings.patience;
         let patience = Patience { connection: connection_wait.unwrap_or(patience.connection), ..patience };
         // The client lives as long as the call.
-        let outcome = async move { super::call(client.shared(), target, &service, &call, patience).await };
+        let outcome = async move { super::call(client.shared(), target, &service, &call, patience, Lane::Rest).await };
         Self(outcome.boxed())
     }
 }

@@ -9,7 +9,7 @@ mod upload;
 
 use std::{
     fmt,
-    sync::Arc,
+    sync::{Arc, Weak},
     task::{Context, Poll},
 };
 
@@ -24,7 +24,7 @@ pub use self::{
 pub(crate) use self::{
     calling::call,
     settings::Settings,
-    shared::Shared,
+    shared::{Lane, Outbox, Request, Shared},
     upload::{CHUNK, SLACK, answer},
 };
 use crate::{
@@ -38,6 +38,9 @@ use crate::{
 ///
 /// It connects again by itself when the connection is lost, registers what it offers again, and keeps the token for coming back fresh. What was sent over a lost connection fails at once, as maybe sent; what was
 /// not sent waits for the next one, [for a while](HyphaClientBuilder::connection_wait).
+///
+/// It ends, and its connection with it, when the last of its clones is dropped. [Handles](crate::RemoteService), stacks and [registrars](crate::HyphaRegistrar) hold one; a method that it offers must not, see
+/// [`downgrade`](Self::downgrade).
 ///
 /// As a tower service it calls whatever a [`PeerCall`] names. Its use in a stack is as what [resolves](crate::HyphaResolver) names to [handles](crate::RemoteService).
 ///
@@ -70,6 +73,26 @@ use crate::{
 #[derive(Clone)]
 pub struct HyphaClient {
     owner: Arc<Owner>,
+}
+
+/// A client that does not keep its connection: see [`HyphaClient::downgrade`].
+#[derive(Clone)]
+pub struct WeakHyphaClient {
+    owner: Weak<Owner>,
+}
+
+impl WeakHyphaClient {
+    /// The client, if somebody still holds it.
+    #[must_use]
+    pub fn upgrade(&self) -> Option<HyphaClient> {
+        self.owner.upgrade().map(|owner| HyphaClient { owner })
+    }
+}
+
+impl fmt::Debug for WeakHyphaClient {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("WeakHyphaClient").field("is_held", &(self.owner.strong_count() > 0)).finish()
+    }
 }
 
 /// What ends with the last clone.
@@ -132,24 +155,20 @@ impl HyphaClient {
         Some(Self::start(settings, Tokens::new(Some(token))))
     }
 
-    /// Connects, if the client is closed, and stays connected from then on.
+    /// Connects, if the client is closed, and stays connected from then on. If it is open already, waits for the connection.
     ///
     /// # Errors
     ///
-    /// Why the first try failed. The client is closed then, as it was.
+    /// Why the next try failed, or that the client was closed meanwhile. A client that was closed when this began is closed again; one that was open goes on trying.
     ///
     /// # Cancel safety
     ///
-    /// The client goes on connecting; unless it still waited for a close to end, which stays closed then.
+    /// The client goes on connecting.
     pub async fn open(&self) -> Result<(), Arc<ConnectError>> {
         let shared = self.shared();
-        // Until a close that is under way has ended, the connection that is there is not the one that is asked for.
-        if !*shared.wanted.borrow() {
-            self.closed().await;
-        }
-        shared.wanted.send_replace(true);
+        let was_closed = shared.wanted.send_if_modified(|wanted| !std::mem::replace(wanted, true));
         let outcome = shared.connected_or_failed().await;
-        if outcome.is_err() {
+        if was_closed && outcome.is_err() {
             self.close().await;
         }
         outcome
@@ -161,19 +180,17 @@ impl HyphaClient {
     ///
     /// The client goes on closing.
     pub async fn close(&self) {
-        self.shared().wanted.send_replace(false);
-        self.closed().await;
+        let shared = self.shared();
+        let closed = shared.closed();
+        shared.wanted.send_replace(false);
+        closed.await;
     }
 
-    /// Waits until it is closed, or somebody opens it again.
-    async fn closed(&self) {
-        let shared = self.shared();
-        let (mut status, mut wanted) = (shared.status.subscribe(), shared.wanted.subscribe());
-        // The senders are in what this client holds.
-        tokio::select! {
-            _ = status.wait_for(|status| matches!(status, ConnectionStatus::Closed)) => {}
-            _ = wanted.wait_for(|wanted| *wanted) => {}
-        }
+    /// The client for those who must not keep it: above all the methods of a [`LocalService`] of its own that make calls. The client holds them, so one that held the client in turn would keep it, and its
+    /// connection, for ever.
+    #[must_use]
+    pub fn downgrade(&self) -> WeakHyphaClient {
+        WeakHyphaClient { owner: Arc::downgrade(&self.owner) }
     }
 
     /// How the connection is, and a way to wait for changes.
@@ -213,11 +230,11 @@ impl HyphaClient {
     /// The registry refused it, or did not answer. The service is not offered then; but where the answer was lost, the registry may name it until this client's connection ends.
     pub async fn offer(&self, service: LocalService) -> Result<(), CallError> {
         let shared = self.shared();
-        let name = service.name().to_owned();
-        let before = shared.services.insert(service);
-        let outcome = manager::register(shared, &name).await;
+        let service = Arc::new(service);
+        let before = shared.services.insert(Arc::clone(&service));
+        let outcome = manager::register(shared, service.name(), Lane::Rest).await;
         if outcome.is_err() {
-            shared.services.restore(&name, before);
+            shared.services.take_back(&service, before);
         }
         outcome
     }
@@ -229,9 +246,13 @@ impl HyphaClient {
     /// The registry refused, or did not answer. The service is not offered any more in any case.
     pub async fn withdraw(&self, service: &str) -> Result<(), CallError> {
         let shared = self.shared();
-        shared.services.restore(service, None);
+        shared.services.remove(service);
         let id = format!("{}:{service}", shared.own_id());
-        manager::unregister(shared, &id).await
+        match manager::unregister(shared, &id).await {
+            // A connection that was lost, or a registry that forgets, was there before us.
+            Err(CallError::ServiceNotFound { .. }) => Ok(()),
+            outcome => outcome,
+        }
     }
 
     /// Calls a method of the server's workspace manager, such as `list_services`.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{
     calls::Patience,
-    connection::{Endpoint, Reconnect, Tls},
+    connection::{Endpoint, Pace, Reconnect, Tls},
     wire::Limits,
 };
 
@@ -21,5 +21,6 @@ pub(crate) struct Settings {
     pub(crate) ping_timeout: Duration,
     pub(crate) token_refresh_interval: Duration,
     pub(crate) reconnect: Reconnect,
+    pub(crate) pace: Pace,
     pub(crate) limits: Limits,
 }

@@ -8,14 +8,14 @@ use std::sync::{
 use rmpv::Value;
 use tokio::{
     sync::{Notify, mpsc, watch},
-    time::Instant,
+    time::{Instant, timeout},
 };
 
 use super::settings::Settings;
 use crate::{
     CallError, ConnectError, ConnectionStatus,
     calls::{Calls, Patience, Target, Ticket},
-    connection::{Admission, Heard, Outgoing, Tokens},
+    connection::{Admission, Heard, Milestones, Outgoing, Tokens},
     serving::Services,
     wire::{Body, encode_body},
 };
@@ -29,14 +29,38 @@ pub(crate) struct Shared {
     pub(crate) heard: Heard,
     pub(crate) malformed: Malformed,
     pub(crate) status: watch::Sender<ConnectionStatus>,
+    pub(crate) milestones: watch::Sender<Milestones>,
     /// Whether its user wants a connection.
     pub(crate) wanted: watch::Sender<bool>,
     /// The server said that it has closed its end of the connection, over the connection.
     pub(crate) own_connection_closed: Notify,
-    outbox: mpsc::Sender<Outgoing>,
+    lanes: Lanes,
     /// `workspace/client`, from the first time that the server let the client in; it never changes.
     own_id: OnceLock<Arc<str>>,
     session: Mutex<Option<Session>>,
+}
+
+/// What waits for its place on the connection.
+#[derive(Debug)]
+pub(crate) struct Lanes {
+    /// What is due at once and is short, and what has to be said first over a new connection.
+    urgent: mpsc::Sender<Outgoing>,
+    /// Requests and their answers, each at most as long as a piece of a long message. It stands still until what has to be said first is said.
+    rest: mpsc::Sender<Outgoing>,
+}
+
+/// Where a message waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lane {
+    Urgent,
+    Rest,
+}
+
+/// The other end of the lanes.
+#[derive(Debug)]
+pub(crate) struct Outbox {
+    pub(crate) urgent: mpsc::Receiver<Outgoing>,
+    pub(crate) rest: mpsc::Receiver<Outgoing>,
 }
 
 /// What is known of the server at the other end.
@@ -45,6 +69,16 @@ pub(crate) struct Session {
     /// `*/id`.
     pub(crate) manager: Arc<str>,
     pub(crate) base_url: Option<Arc<str>>,
+}
+
+/// What is sent for an open call.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) lane: Lane,
+    pub(crate) to: Target,
+    pub(crate) method: Arc<str>,
+    /// Arguments and what belongs to them, encoded.
+    pub(crate) body: Vec<u8>,
 }
 
 /// How many frames could not be read.
@@ -62,11 +96,12 @@ impl Malformed {
 }
 
 impl Shared {
-    /// Requests and replies that wait for their place on the connection, each at most as long as a piece of a long message.
-    const OUTBOX: usize = 256;
+    /// How many messages each lane holds.
+    const PLACES: usize = 256;
 
-    pub(crate) fn new(settings: Settings, tokens: Tokens) -> (Arc<Self>, mpsc::Receiver<Outgoing>) {
-        let (outbox, to_write) = mpsc::channel(Self::OUTBOX);
+    pub(crate) fn new(settings: Settings, tokens: Tokens) -> (Arc<Self>, Outbox) {
+        let ((urgent, urgent_out), (rest, rest_out)) = (mpsc::channel(Self::PLACES), mpsc::channel(Self::PLACES));
+        let outbox = Outbox { urgent: urgent_out, rest: rest_out };
         let limits = settings.limits;
         let shared = Self {
             settings,
@@ -76,13 +111,14 @@ impl Shared {
             heard: Heard::new(),
             malformed: Malformed::default(),
             status: watch::Sender::new(ConnectionStatus::Closed),
+            milestones: watch::Sender::new(Milestones::default()),
             wanted: watch::Sender::new(false),
             own_connection_closed: Notify::new(),
-            outbox,
+            lanes: Lanes { urgent, rest },
             own_id: OnceLock::new(),
             session: Mutex::default(),
         };
-        (Arc::new(shared), to_write)
+        (Arc::new(shared), outbox)
     }
 
     /// `workspace/client`; before the server has said the workspace, the client alone.
@@ -115,30 +151,33 @@ impl Shared {
     pub(crate) async fn send(&self, to: Target, method: impl Into<Arc<str>>, args: &[Value]) {
         let body = encode_body(&Body { args, ..Body::default() });
         // The receiver lives as long as the client.
-        let _ = self.outbox.send(Outgoing { session: None, to, method: method.into(), body }).await;
+        let _ = self.lanes.rest.send(Outgoing { session: None, to, method: method.into(), body }).await;
     }
 
-    /// The same where nothing can be waited for; without a place it is left out.
-    pub(crate) fn try_send(&self, to: Target, method: impl Into<Arc<str>>, args: &[Value]) {
+    /// Sends what is due at once, or not at all where too much of that waits: then the connection stands still.
+    pub(crate) fn send_now(&self, to: Target, method: impl Into<Arc<str>>, args: &[Value]) {
         let body = encode_body(&Body { args, ..Body::default() });
-        let _ = self.outbox.try_send(Outgoing { session: None, to, method: method.into(), body });
+        let _ = self.lanes.urgent.try_send(Outgoing { session: None, to, method: method.into(), body });
     }
 
-    /// Sends the request of an open call, and waits for its outcome. `session` is the ticket's, or `None` where the request is told of in another message.
+    /// Sends the request of an open call, and waits for its outcome.
     pub(crate) async fn exchange(
         &self,
         ticket: &mut Ticket,
-        to: Target,
-        method: Arc<str>,
-        body: Vec<u8>,
+        request: Request,
         patience: Patience,
     ) -> Result<Value, CallError> {
         let began = Instant::now();
+        let Request { lane, to, method, body } = request;
         let outgoing = Outgoing { session: Some(ticket.session().into()), to, method, body };
         self.check_open()?;
+        let lane = match lane {
+            Lane::Urgent => &self.lanes.urgent,
+            Lane::Rest => &self.lanes.rest,
+        };
         let send = async {
             // The receiver lives as long as the client.
-            let _ = self.outbox.send(outgoing).await;
+            let _ = lane.send(outgoing).await;
             std::future::pending().await
         };
         let outcome = tokio::select! {
@@ -152,13 +191,24 @@ impl Shared {
     /// Whether a call may wait for a connection at all.
     fn check_open(&self) -> Result<(), CallError> {
         match &*self.status.borrow() {
-            ConnectionStatus::Closed => Err(CallError::Closed),
+            ConnectionStatus::Closed | ConnectionStatus::Closing => Err(CallError::Closed),
             ConnectionStatus::Refused(error) => Err(CallError::Refused(Arc::clone(error))),
             ConnectionStatus::Connecting { .. } | ConnectionStatus::Connected => Ok(()),
         }
     }
 
-    fn not_connected(&self, patience: Patience) -> CallError {
+    /// Where the workspace manager is, once there is a connection.
+    pub(crate) async fn manager(&self, patience: Patience) -> Result<Arc<str>, CallError> {
+        self.check_open()?;
+        let mut status = self.status.subscribe();
+        let connected = status.wait_for(|status| status.is_connected() || self.session().is_some());
+        match timeout(patience.connection, connected).await {
+            Ok(_) => self.session().map(|session| session.manager).ok_or_else(|| self.not_connected(patience)),
+            Err(_elapsed) => Err(self.not_connected(patience)),
+        }
+    }
+
+    pub(crate) fn not_connected(&self, patience: Patience) -> CallError {
         let last = match &*self.status.borrow() {
             ConnectionStatus::Connecting { last, .. } => last.clone(),
             _ => None,
@@ -166,21 +216,72 @@ impl Shared {
         CallError::NotConnected { waited: patience.connection, last }
     }
 
-    /// Waits until the connection is there, or the next try has failed.
+    /// Waits until the connection is there, or the next try fails, or it is not wanted any more.
     pub(crate) async fn connected_or_failed(&self) -> Result<(), Arc<ConnectError>> {
-        let mut status = self.status.subscribe();
+        let (mut status, mut milestones, mut wanted) =
+            (self.status.subscribe(), self.milestones.subscribe(), self.wanted.subscribe());
+        let before = milestones.borrow_and_update().failures;
         loop {
-            match &*status.borrow_and_update() {
-                ConnectionStatus::Connected => return Ok(()),
-                ConnectionStatus::Refused(error) | ConnectionStatus::Connecting { last: Some(error), .. } => {
-                    return Err(Arc::clone(error));
-                }
-                ConnectionStatus::Closed | ConnectionStatus::Connecting { last: None, .. } => {}
-            }
-            if status.changed().await.is_err() {
+            if !*wanted.borrow_and_update() {
                 return Err(Arc::new(ConnectError::Closed));
             }
+            if status.borrow_and_update().is_connected() {
+                return Ok(());
+            }
+            let milestone = milestones.borrow_and_update().clone();
+            if milestone.failures > before {
+                return Err(milestone.last_failure.unwrap_or_else(|| Arc::new(ConnectError::Closed)));
+            }
+            // None of the senders is dropped before this is.
+            tokio::select! {
+                _ = status.changed() => {}
+                _ = milestones.changed() => {}
+                _ = wanted.changed() => {}
+            }
         }
+    }
+
+    /// Waits until the connection is closed, or was since this was called.
+    pub(crate) fn closed(&self) -> impl Future<Output = ()> + Send + use<> {
+        let (mut status, mut milestones) = (self.status.subscribe(), self.milestones.subscribe());
+        let before = milestones.borrow_and_update().closings;
+        async move {
+            while !status.borrow_and_update().is_closed() && milestones.borrow_and_update().closings == before {
+                let changed = tokio::select! {
+                    changed = status.changed() => changed,
+                    changed = milestones.changed() => changed,
+                };
+                if changed.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// How far a failed try changes what calls may hope for.
+    pub(crate) fn connecting_failed(&self, failures: u32, error: &Arc<ConnectError>) {
+        let is_permanent = error.is_permanent();
+        // The status first: a call that begins later sees it, and one that began before is in the table.
+        self.status.send_replace(match is_permanent {
+            true => ConnectionStatus::Refused(Arc::clone(error)),
+            false => ConnectionStatus::Connecting { failures, last: Some(Arc::clone(error)) },
+        });
+        if is_permanent {
+            self.calls.give_up_unsent(|| CallError::Refused(Arc::clone(error)));
+        }
+        self.milestones.send_modify(|milestones| {
+            milestones.failures += 1;
+            milestones.last_failure = Some(Arc::clone(error));
+        });
+    }
+
+    /// It is closed, and nothing waits for it any more.
+    pub(crate) fn was_closed(&self) {
+        self.tokens.forget_if_another_is_there();
+        self.status.send_replace(ConnectionStatus::Closed);
+        self.end_session(&"the client was closed".into());
+        self.calls.give_up_unsent(|| CallError::Closed);
+        self.milestones.send_modify(|milestones| milestones.closings += 1);
     }
 
     fn lock_session(&self) -> MutexGuard<'_, Option<Session>> {

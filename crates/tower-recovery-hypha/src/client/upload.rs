@@ -6,7 +6,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use rmpv::Value;
 use tokio::time::Instant;
 
-use super::Shared;
+use super::{Lane, Request, Shared};
 use crate::{
     CallError,
     calls::{Patience, Target, Ticket},
@@ -24,27 +24,24 @@ const AT_A_TIME: usize = 8;
 pub(super) async fn request(
     shared: &Arc<Shared>,
     mut ticket: Ticket,
-    target: Target,
-    method: Arc<str>,
-    body: Vec<u8>,
+    request: Request,
     patience: Patience,
 ) -> Result<Value, CallError> {
-    let session: Box<str> = ticket.session().into();
-    let to = match &target {
-        Target::Peer(peer) => Arc::clone(peer),
+    let Request { lane, to, method, body } = request;
+    let to = match to {
+        Target::Peer(peer) => peer,
         // Who it is, is known while there is a connection; over the next one it may be somebody else, whom the pieces were not sent to.
-        Target::Manager => match shared.session() {
-            Some(session) => session.manager,
-            None => return Err(CallError::NotConnected { waited: std::time::Duration::ZERO, last: None }),
-        },
+        Target::Manager => shared.manager(patience).await?,
     };
-    let head = Head { from: &shared.own_id(), to: &to, method: &method, session: Some(&session), parent: None };
+    let session = ticket.session();
+    let head = Head { from: &shared.own_id(), to: &to, method: &method, session: Some(session), parent: None };
     let mut message = encode_head(&head);
     message.extend_from_slice(&body);
     drop(body);
 
     let key: Box<str> = format!("{:032x}", fastrand::u128(..)).into();
-    let upload = Upload { shared, to: Target::Peer(Arc::clone(&to)), key: &key, extends: false, patience };
+    let upload = Upload { shared, lane, to: Target::Peer(to), key: &key, extends: false, patience };
+    let pieces = Pieces(Some(&upload));
     upload.pieces(message).await.map_err(|error| CallError::Upload(Box::new(error)))?;
 
     // From the moment in which this is handed over, the request may be executed.
@@ -64,7 +61,11 @@ pub(super) async fn request(
             Err(error) => Some(Err(CallError::Assembly(Box::new(error)))),
         }
     };
-    outcome.await.unwrap_or_else(|| Err(CallError::NotConnected { waited: patience.connection, last: None }))
+    let outcome = outcome.await.unwrap_or_else(|| Err(shared.not_connected(patience)));
+    if !matches!(outcome, Err(CallError::Upload(_) | CallError::NotConnected { .. })) {
+        pieces.were_taken();
+    }
+    outcome
 }
 
 /// Sends a long answer: `method` is what the caller gave for it, and the key of the pieces its own name for the call, so that they count as signs of life.
@@ -81,13 +82,17 @@ pub(crate) async fn answer(
     let random: Box<str> = format!("{:032x}", fastrand::u128(..)).into();
     let key = session.unwrap_or(&random);
     let patience = shared.settings.patience;
-    let upload = Upload { shared, to: Target::Peer(to), key, extends: session.is_some(), patience };
+    let upload = Upload { shared, lane: Lane::Rest, to: Target::Peer(to), key, extends: session.is_some(), patience };
+    let pieces = Pieces(Some(&upload));
     upload.pieces(message).await?;
-    upload.step("process", &[]).await
+    upload.step("process", &[]).await?;
+    pieces.were_taken();
+    Ok(())
 }
 
 struct Upload<'a> {
     shared: &'a Arc<Shared>,
+    lane: Lane,
     to: Target,
     key: &'a str,
     /// Whether the pieces are of an answer that the receiver waits for.
@@ -97,16 +102,13 @@ struct Upload<'a> {
 
 impl Upload<'_> {
     async fn pieces(&self, message: Vec<u8>) -> Result<(), CallError> {
-        let abandoned = Abandoned(Some(self));
         self.step("create", &[]).await?;
         let pieces = (0..message.len().div_ceil(CHUNK)).map(|index| {
             let end = message.len().min((index + 1) * CHUNK);
             let piece = [Value::from(index), Value::Binary(message[index * CHUNK..end].to_vec())];
             async move { self.step("set", &piece).await }
         });
-        stream::iter(pieces).buffer_unordered(AT_A_TIME).try_collect::<()>().await?;
-        abandoned.is_complete();
-        Ok(())
+        stream::iter(pieces).buffer_unordered(AT_A_TIME).try_collect().await
     }
 
     async fn step(&self, step: &str, values: &[Value]) -> Result<(), CallError> {
@@ -120,24 +122,25 @@ impl Upload<'_> {
             [Value::from(self.key)].into_iter().chain(values.iter().cloned()).chain([self.extends.into()]).collect();
         let body = encode_body(&Body { args: &args, kwargs: &[], promise: Some(self.patience.answer / 2) });
         let method = format!("services.built-in.message_cache.{step}").into();
-        self.shared.exchange(ticket, self.to.clone(), method, body, self.patience).await
+        let request = Request { lane: self.lane, to: self.to.clone(), method, body };
+        self.shared.exchange(ticket, request, self.patience).await
     }
 }
 
-/// Pieces that will not be complete: the receiver need not keep them.
-struct Abandoned<'a, 'b>(Option<&'a Upload<'b>>);
+/// Pieces that the receiver holds for us. If they are never put together, it need not keep them.
+struct Pieces<'a, 'b>(Option<&'a Upload<'b>>);
 
-impl Abandoned<'_, '_> {
-    fn is_complete(mut self) {
+impl Pieces<'_, '_> {
+    fn were_taken(mut self) {
         self.0 = None;
     }
 }
 
-impl Drop for Abandoned<'_, '_> {
+impl Drop for Pieces<'_, '_> {
     fn drop(&mut self) {
         if let Some(upload) = self.0 {
             let args = [Value::from(upload.key)];
-            upload.shared.try_send(upload.to.clone(), "services.built-in.message_cache.remove", &args);
+            upload.shared.send_now(upload.to.clone(), "services.built-in.message_cache.remove", &args);
         }
     }
 }

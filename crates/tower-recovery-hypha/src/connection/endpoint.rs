@@ -26,8 +26,8 @@ pub struct InvalidServerUrl {
 impl Endpoint {
     /// Reads what users know a server by: `https://hypha.example`, or the address of its websocket, `wss://hypha.example/ws`.
     pub(crate) fn parse(url: &str) -> Result<Self, InvalidServerUrl> {
-        // What is in front of an @ may be a password.
-        let shown = if url.contains('@') { "…" } else { url };
+        // What is in front of an @ may be a password, and in a query a token.
+        let shown = if url.contains(['@', '?', '#']) { "…" } else { url };
         let refused = |bound| InvalidServerUrl { url: shown.to_owned(), bound };
         let uri: Uri = url.trim_end_matches('/').parse().map_err(|_| refused("be a URL"))?;
         let is_secure = match uri.scheme_str() {
@@ -75,7 +75,9 @@ mod tests {
         for url in ["", "hypha.example", "ftp://hypha.example", "http://", "http://a b", "http://host?token=1"] {
             Endpoint::parse(url).unwrap_err();
         }
-        let error = Endpoint::parse("https://user:secret@hypha.example").unwrap_err();
-        assert!(!error.to_string().contains("secret"), "{error}");
+        for url in ["https://user:secret@hypha.example", "https://hypha.example?token=secret", "secret?", "a#secret"] {
+            let error = Endpoint::parse(url).unwrap_err();
+            assert!(!error.to_string().contains("secret"), "{error}");
+        }
     }
 }

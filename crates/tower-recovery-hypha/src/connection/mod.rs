@@ -1,18 +1,21 @@
 //! The connection to the server: made, kept alive, made again.
 //!
 //! ```text
-//!            opened                        the server lets us in,
-//!   Closed ─────────▶ Connecting ────────────────────────────────▶ Connected
-//!     ▲                 │    ▲        what is offered is registered     │
-//!     │     closed      │    │                                          │
-//!     ├─────────────────┘    └──────────────────────────────────────────┤
-//!     │                        lost: after a pause that grows           │
-//!     └─────────────────────────────────────────────────────────────────┘ closed
+//!          opened              let in, and what is offered is registered
+//!   Closed ───────▶ Connecting ─────────────────────────────────────────▶ Connected
+//!     ▲               ▲   ▲ │                                              │    │
+//!     │               │   │ │ refused for good                        lost │    │
+//!     │    a longest  │   │ └─────────▶ Refused                            │    │
+//!     │    pause later└───┼───────────────┘                                │    │
+//!     │                   └────────────────────────────────────────────────┘    │
+//!     └───────────────── Closing ◀──────────────────────────────────────────────┘
+//!                                 closed, from everywhere
 //! ```
 
 mod endpoint;
 mod keep_alive;
 mod open;
+mod pacing;
 mod reading;
 mod session;
 mod status;
@@ -25,7 +28,9 @@ pub(crate) use self::{
     endpoint::Endpoint,
     keep_alive::Heard,
     open::Admission,
+    pacing::Pace,
     reading::take,
+    status::Milestones,
     supervisor::{Reconnect, supervise},
     tls::Tls,
     tokens::Tokens,

@@ -17,6 +17,9 @@ use tokio_tungstenite::{
 use super::Endpoint;
 use crate::{ConnectError, client::Shared};
 
+/// What the socket takes: more than a server relays (16 MiB, and what it adds), since one that takes less is cut by whoever sends more. What is longer than a frame may be is left out when it is there.
+const LONGEST: usize = 32 << 20;
+
 pub(super) type Socket = WebSocketStream<Box<dyn Transport>>;
 
 pub(super) trait Transport: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -62,7 +65,7 @@ pub(super) async fn open(shared: &Shared) -> Result<(Socket, Admission), Connect
     let tries = async {
         if let Some(token) = shared.tokens.for_reconnecting() {
             match open_with(shared, None, Some(&token)).await {
-                Err(error) if error.is_permanent() => shared.tokens.forget(),
+                Err(error) if error.is_permanent() && shared.tokens.is_given() => shared.tokens.forget(),
                 outcome => return outcome,
             }
         }
@@ -130,8 +133,7 @@ async fn handshake(shared: &Shared) -> Result<Socket, ConnectError> {
     stream.set_nodelay(true).map_err(unreachable)?;
     let stream: Box<dyn Transport> =
         if *is_secure { shared.settings.tls.connect(name, stream).await? } else { Box::new(stream) };
-    let longest = shared.settings.limits.max_frame_bytes;
-    let config = WebSocketConfig::default().max_message_size(Some(longest)).max_frame_size(Some(longest));
+    let config = WebSocketConfig::default().max_message_size(Some(LONGEST)).max_frame_size(Some(LONGEST));
     let (socket, _) = client_async_with_config(uri, stream, Some(config)).await.map_err(websocket)?;
     Ok(socket)
 }

@@ -11,6 +11,7 @@ use crate::{
     calls::Rejected,
     client::Shared,
     serving,
+    text::cut,
     wire::{self, Incoming, IncomingCall, IncomingEvent},
 };
 
@@ -46,7 +47,7 @@ where
             Message::Binary(frame) => take_frame(shared, &frame),
             Message::Text(text) => match serde_json::from_str(&text) {
                 Ok(Text::ReconnectionToken { reconnection_token }) => shared.tokens.refresh(reconnection_token),
-                Ok(Text::Error { message }) => last_words = Some(message),
+                Ok(Text::Error { message }) => last_words = Some(cut(&message).into()),
                 Ok(Text::Other) => {}
                 Err(error) => tracing::debug!(%error, "the server sent a text that is none of its own"),
             },

@@ -13,9 +13,12 @@ use super::{
     keep_alive::{keep_alive, refresh_token},
     open::{Admission, Socket},
     reading::read,
-    writing::{Outgoing, write},
+    writing::write,
 };
-use crate::{ConnectError, client::Shared};
+use crate::{
+    ConnectError, ConnectionStatus,
+    client::{Outbox, Shared},
+};
 
 /// How a connection ended.
 pub(super) enum Ended {
@@ -36,7 +39,7 @@ pub(super) async fn run(
     shared: &Arc<Shared>,
     socket: Socket,
     admission: &Admission,
-    outbox: &mut mpsc::Receiver<Outgoing>,
+    outbox: &mut Outbox,
     begin: impl Future<Output = Result<(), ConnectError>>,
     unwanted: impl Future<Output = ()>,
 ) -> Ended {
@@ -66,6 +69,9 @@ pub(super) async fn run(
         while stream.next().await.transpose()?.is_some() {}
         Ok::<_, tokio_tungstenite::tungstenite::Error>(())
     };
+    if matches!(ended, Ended::Closed) {
+        shared.status.send_replace(ConnectionStatus::Closing);
+    }
     if !matches!(ended, Ended::Lost(_)) {
         let _ = timeout(CLOSE_LIMIT, said).await;
     }

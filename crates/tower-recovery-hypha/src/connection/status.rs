@@ -10,7 +10,7 @@ use crate::ConnectError;
 pub enum ConnectionStatus {
     /// It is being made, for the first time or again. Calls wait for it.
     Connecting {
-        /// How often that has failed since it was last there.
+        /// How often that has failed since it was last there for a while.
         failures: u32,
         /// Why it failed the last time, or how the one before it ended.
         last: Option<Arc<ConnectError>>,
@@ -19,7 +19,9 @@ pub enum ConnectionStatus {
     Connected,
     /// The server refuses the client for good; it is asked again at the longest pause. Calls fail at once.
     Refused(Arc<ConnectError>),
-    /// It was closed by its user.
+    /// Its user closes it. Calls fail at once.
+    Closing,
+    /// It was closed by its user, or never opened.
     Closed,
 }
 
@@ -29,4 +31,19 @@ impl ConnectionStatus {
     pub fn is_connected(&self) -> bool {
         matches!(self, Self::Connected)
     }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        matches!(self, Self::Closed)
+    }
+}
+
+/// What has happened since the client began: for those who wait for the next one of these, and would miss it in a status that goes on.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Milestones {
+    /// How often the connection was closed by its user.
+    pub(crate) closings: u64,
+    /// How many tries to connect failed.
+    pub(crate) failures: u64,
+    /// Why the last one of them did.
+    pub(crate) last_failure: Option<Arc<ConnectError>>,
 }

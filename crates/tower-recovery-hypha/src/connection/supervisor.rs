@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use tokio::{
-    sync::{mpsc, watch},
+    sync::watch,
     time::{Instant, sleep},
 };
 
@@ -11,30 +11,29 @@ use super::{
     ConnectionStatus,
     open::open,
     session::{self, Ended},
-    writing::Outgoing,
 };
-use crate::{CallError, ConnectError, announcing, client::Shared};
+use crate::{
+    ConnectError, announcing,
+    client::{Outbox, Shared},
+};
 
 /// A connection that lived shorter than this is one that failed: who comes back at once, to be put out at once, comes back ever more slowly.
 const FLAP: Duration = Duration::from_secs(5);
 
 /// Connects when that is wanted, and again when it was lost; for as long as somebody holds the client.
-pub(crate) async fn supervise(shared: Arc<Shared>, mut outbox: mpsc::Receiver<Outgoing>) {
+pub(crate) async fn supervise(shared: Arc<Shared>, mut outbox: Outbox) {
     let mut wanted = shared.wanted.subscribe();
     loop {
         if wanted.wait_for(|wanted| *wanted).await.is_err() {
             return;
         }
         stay_connected(&shared, &mut outbox, &wanted).await;
-        shared.tokens.forget_if_another_is_there();
-        shared.end_session(&"the client was closed".into());
-        shared.calls.give_up_unsent(|| CallError::Closed);
-        shared.status.send_replace(ConnectionStatus::Closed);
+        shared.was_closed();
     }
 }
 
 /// Until it is not wanted any more.
-async fn stay_connected(shared: &Arc<Shared>, outbox: &mut mpsc::Receiver<Outgoing>, wanted: &watch::Receiver<bool>) {
+async fn stay_connected(shared: &Arc<Shared>, outbox: &mut Outbox, wanted: &watch::Receiver<bool>) {
     let mut failures = 0;
     shared.status.send_replace(ConnectionStatus::Connecting { failures, last: None });
     loop {
@@ -50,35 +49,24 @@ async fn stay_connected(shared: &Arc<Shared>, outbox: &mut mpsc::Receiver<Outgoi
                 let begin = announcing::announce(shared);
                 let unwanted = until_unwanted(wanted.clone());
                 let ended = session::run(shared, socket, &admission, outbox, begin, unwanted).await;
-                let was_there = shared.status.borrow().is_connected();
-                let reason: Arc<str> = match &ended {
-                    Ended::Lost(reason) => Arc::clone(reason),
-                    Ended::Unregistered(error) => error.to_string().into(),
-                    Ended::Closed => "the client was closed".into(),
-                };
-                shared.end_session(&reason);
-                if was_there && began.elapsed() >= FLAP {
+                if shared.status.borrow().is_connected() && began.elapsed() >= FLAP {
                     failures = 0;
                 }
-                match ended {
+                let error = match ended {
                     Ended::Closed => return,
                     Ended::Unregistered(error) => error,
                     Ended::Lost(reason) => ConnectError::Lost { reason },
-                }
+                };
+                shared.end_session(&error.to_string().into());
+                error
             }
         };
         let error = Arc::new(error);
         failures += 1;
         tracing::warn!(client = %shared.settings.client_id, failures, error = &error as &dyn std::error::Error, "no connection to the server");
-        let is_permanent = error.is_permanent();
-        shared.status.send_replace(match is_permanent {
-            true => ConnectionStatus::Refused(Arc::clone(&error)),
-            false => ConnectionStatus::Connecting { failures, last: Some(Arc::clone(&error)) },
-        });
-        if is_permanent {
-            shared.calls.give_up_unsent(|| CallError::Refused(Arc::clone(&error)));
-        }
-        let pause = shared.settings.reconnect.pause(if is_permanent { u32::MAX } else { failures }, fastrand::f64());
+        shared.connecting_failed(failures, &error);
+        let pause =
+            shared.settings.reconnect.pause(if error.is_to_wait_for() { u32::MAX } else { failures }, fastrand::f64());
         tokio::select! {
             () = sleep(pause) => {}
             () = until_unwanted(wanted.clone()) => return,

@@ -19,6 +19,10 @@ impl Tokens {
         self.given.clone()
     }
 
+    pub(crate) fn is_given(&self) -> bool {
+        self.given.is_some()
+    }
+
     pub(crate) fn for_reconnecting(&self) -> Option<Box<str>> {
         self.lock().clone()
     }
@@ -30,7 +34,7 @@ impl Tokens {
 
     /// Who comes back by it is not checked against another client of the same id; so it is for connections that were lost, and not for those that were closed.
     pub(crate) fn forget_if_another_is_there(&self) {
-        if self.given.is_some() {
+        if self.is_given() {
             self.forget();
         }
     }

@@ -2,13 +2,18 @@
 
 use std::sync::Arc;
 
-use futures_util::{Sink, SinkExt};
-use tokio::sync::mpsc;
+use futures_util::{FutureExt, Sink, SinkExt};
+use tokio::{
+    sync::{mpsc, watch},
+    time::{Instant, sleep},
+};
 use tokio_tungstenite::tungstenite::{self, Message};
 
+use super::pacing::Pacer;
 use crate::{
+    ConnectionStatus,
     calls::Target,
-    client::Shared,
+    client::{Outbox, Shared},
     wire::{self, Head},
 };
 
@@ -28,29 +33,68 @@ pub(super) async fn write<Out>(
     shared: &Shared,
     manager: &Arc<str>,
     mut sink: Out,
-    outbox: &mut mpsc::Receiver<Outgoing>,
+    outbox: &mut Outbox,
     texts: &mut mpsc::Receiver<Message>,
 ) -> tungstenite::Error
 where
     Out: Sink<Message, Error = tungstenite::Error> + Unpin,
 {
+    let status = shared.status.subscribe();
+    let mut source = Source { texts, outbox, status, pacer: Pacer::new(shared.settings.pace, Instant::now()) };
     loop {
-        let message = tokio::select! {
-            biased;
-            Some(text) = texts.recv() => Some(text),
-            Some(outgoing) = outbox.recv() => frame(shared, manager, outgoing),
+        let next = match source.next().now_or_never() {
+            Some(next) => next,
+            // Nothing may go out at once: what was written before must not wait for it.
+            None => match sink.flush().await {
+                Ok(()) => source.next().await,
+                Err(error) => return error,
+            },
+        };
+        let message = match next {
+            Next::Text(text) => Some(text),
+            Next::Outgoing(outgoing) => frame(shared, manager, outgoing).inspect(|_| source.pacer.take(Instant::now())),
         };
         if let Some(message) = message
             && let Err(error) = sink.feed(message).await
         {
             return error;
         }
-        // What waits behind it goes out with it.
-        if outbox.is_empty()
-            && texts.is_empty()
-            && let Err(error) = sink.flush().await
-        {
-            return error;
+    }
+}
+
+/// What goes out next.
+struct Source<'a> {
+    texts: &'a mut mpsc::Receiver<Message>,
+    outbox: &'a mut Outbox,
+    status: watch::Receiver<ConnectionStatus>,
+    pacer: Pacer,
+}
+
+enum Next {
+    /// The server does not count these.
+    Text(Message),
+    Outgoing(Outgoing),
+}
+
+impl Source<'_> {
+    /// Nothing is lost where this is dropped.
+    async fn next(&mut self) -> Next {
+        let Self { texts, outbox: Outbox { urgent, rest }, status, pacer } = self;
+        let next_of_the_rest = async {
+            // What has to be said first goes by the other lane. The sender is in what is shared.
+            let _ = status.wait_for(ConnectionStatus::is_connected).await;
+            while let Err(wait) = pacer.place(Instant::now()) {
+                sleep(wait).await;
+            }
+            rest.recv().await
+        };
+        tokio::select! {
+            biased;
+            Some(text) = texts.recv() => Next::Text(text),
+            Some(outgoing) = urgent.recv() => Next::Outgoing(outgoing),
+            Some(outgoing) = next_of_the_rest => Next::Outgoing(outgoing),
+            // The senders live as long as the client.
+            else => std::future::pending().await,
         }
     }
 }
@@ -61,6 +105,14 @@ fn frame(shared: &Shared, manager: &Arc<str>, outgoing: Outgoing) -> Option<Mess
     let to = match &to {
         Target::Manager => manager,
         Target::Peer(peer) => peer,
+    };
+    let qualified;
+    // The server would do it, and name the whole id in the answer.
+    let to = if to.contains('/') {
+        to
+    } else {
+        qualified = format!("{}/{to}", shared.workspace().unwrap_or_default()).into();
+        &qualified
     };
     if let Some(session) = &session
         && !shared.calls.hand_over(session, to)

@@ -5,6 +5,8 @@ use std::{io, time::Duration};
 use tokio_tungstenite::tungstenite;
 use tower::BoxError;
 
+use crate::text::cut;
+
 /// Why there is no connection.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -92,24 +94,35 @@ impl ConnectError {
         )
     }
 
+    /// Whether another try soon is of no use, or does harm: a refused client takes the registration of the one that is connected away.
+    pub(crate) fn is_to_wait_for(&self) -> bool {
+        self.is_permanent() || matches!(self, Self::AlreadyConnected { .. })
+    }
+
     /// What the server said when it closed the connection instead of opening it. Its words are all that it gives.
     pub(crate) fn of_the_servers_words(message: &str, client: &str) -> Self {
-        let boxed = || message.into();
-        let Some(reason) = message.strip_prefix("Failed to establish connection: ") else {
-            return match message.starts_with("Authentication error: ") {
-                true => Self::Unauthenticated { message: boxed() },
-                false => Self::Refused { message: boxed() },
-            };
-        };
+        const TOKENS: [&str; 4] = [
+            "Client id mismatch",
+            "Invalid scope",
+            "Current workspace encoded in the token",
+            "No authentication information provided",
+        ];
+        let boxed = || cut(message).into();
+        if message.starts_with("Authentication error: ") {
+            return Self::Unauthenticated { message: boxed() };
+        }
+        let reason = message.strip_prefix("Failed to establish connection: ").unwrap_or_default();
         if let Some(id) = reason.strip_prefix("Client already exists and is active: ")
             && id.rsplit_once('/').is_some_and(|(_, id)| id == client)
         {
-            return Self::AlreadyConnected { client: id.into() };
+            return Self::AlreadyConnected { client: cut(id).into() };
         }
-        if reason.starts_with("Failed to authenticate user: ") {
+        // Whatever fails in the server while it looks at the token begins in this way: only what is the token's own fault will fail again.
+        let of_the_token = reason.strip_prefix("Failed to authenticate user: ").unwrap_or(reason);
+        if TOKENS.iter().any(|fault| of_the_token.starts_with(fault)) {
             return Self::Unauthenticated { message: boxed() };
         }
-        if reason.starts_with("Permission denied for workspace") {
+        if of_the_token.starts_with("Permission denied for workspace") {
             return Self::Forbidden { message: boxed() };
         }
         Self::Refused { message: boxed() }
@@ -139,6 +152,7 @@ mod tests {
         for message in [
             "Server busy, please retry",
             "Failed to establish connection: Client already exists and is active: ws/worker-8",
+            "Failed to establish connection: Failed to authenticate user: Redis is away",
             "Failed to establish connection: Redis is away",
             "",
         ] {

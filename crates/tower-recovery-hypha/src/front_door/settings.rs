@@ -180,7 +180,7 @@ impl HyphaRecovery {
         if self.resolve_floor.is_some_and(|(step, _)| step.is_zero()) {
             return Err(InvalidSetting::new("resolve_floor", "0s", "above zero, or nothing keeps resolves apart"));
         }
-        let timing = self.timing.clone();
+        let timing = self.timing;
         let timing = if self.is_timed { timing } else { timing.attempt_timeout(Self::LONGEST_ATTEMPT) };
         let timing = timing.build()?;
         let attempt = timing.attempt_timeout();

@@ -16,24 +16,21 @@ pub(super) enum Found {
 #[derive(Debug, PartialEq)]
 pub(super) enum Choice {
     Take(ServiceInfo),
-    /// The preferred one if it answers, or the first of the others that does.
+    /// The preferred one if it answers, or the first of the others that does, or else the last resort if it does.
     FirstToAnswer {
         preferred: Option<ServiceInfo>,
         others: Vec<ServiceInfo>,
+        last_resort: Option<ServiceInfo>,
     },
     /// These are too many.
     Ambiguous(Vec<Arc<str>>),
 }
 
-/// What the registry chose, where nothing speaks for asking who else there is: nobody evicted it, and it is not somebody else than the one that serves.
+/// What the registry chose, where nothing speaks for asking who else there is: nobody evicted it, and nobody serves yet.
 pub(super) fn settled<'a>(found: &'a Found, evicted: Option<&str>, last: Option<&str>) -> Option<&'a ServiceInfo> {
     match found {
-        Found::One(info) => {
-            let is_evicted = evicted == Some(&*info.peer);
-            let moves = last.is_some_and(|last| last != &*info.peer);
-            (!is_evicted && !moves).then_some(info)
-        }
-        Found::Several => None,
+        Found::One(info) if last.is_none() && evicted != Some(&*info.peer) => Some(info),
+        Found::One(_) | Found::Several => None,
     }
 }
 
@@ -45,25 +42,21 @@ pub(super) fn choose(
     last: Option<&str>,
     mode: &SelectionMode,
 ) -> Choice {
-    let mut others: Vec<ServiceInfo> = listed.into_iter().filter(|info| evicted != Some(&*info.peer)).collect();
+    let (gone, mut others): (Vec<_>, Vec<_>) = listed.into_iter().partition(|info| evicted == Some(&*info.peer));
+    let last_resort = gone.into_iter().next();
     let preferred = others.iter().position(|info| last == Some(&*info.peer)).map(|at| others.swap_remove(at));
-    match found {
-        // It is the only one, or the others are listed for nobody.
-        Found::One(info) if others.is_empty() && preferred.is_none() => Choice::Take(info),
-        // The one that serves has gone from the registry: another one was chosen.
-        Found::One(info) if preferred.is_none() && evicted != Some(&*info.peer) => Choice::Take(info),
-        Found::One(_) => Choice::FirstToAnswer { preferred, others },
-        Found::Several if *mode == SelectionMode::Exact => match (preferred, others.len()) {
-            (None, 1) => Choice::Take(others.swap_remove(0)),
-            (Some(preferred), 0) => Choice::Take(preferred),
-            (preferred, _) => {
-                Choice::Ambiguous(preferred.iter().chain(&others).map(|info| Arc::clone(&info.peer)).collect())
-            }
-        },
-        Found::Several => match (preferred, others.len()) {
-            (None, 1) => Choice::Take(others.swap_remove(0)),
-            (preferred, _) => Choice::FirstToAnswer { preferred, others },
-        },
+    let must_be_the_only_one = found == Found::Several && *mode == SelectionMode::Exact;
+    match (found, preferred, others.len()) {
+        // There is nobody else, or the others are listed for nobody.
+        (Found::One(info), None, 0) => Choice::Take(info),
+        // The one that serves has gone from the registry: the registry's choice counts again.
+        (Found::One(info), None, _) if evicted != Some(&*info.peer) => Choice::Take(info),
+        (_, Some(preferred), 0) => Choice::Take(preferred),
+        (Found::Several, None, 1) => Choice::Take(others.swap_remove(0)),
+        (_, preferred, _) if must_be_the_only_one => {
+            Choice::Ambiguous(preferred.iter().chain(&others).map(|info| Arc::clone(&info.peer)).collect())
+        }
+        (_, preferred, _) => Choice::FirstToAnswer { preferred, others, last_resort },
     }
 }
 
@@ -84,7 +77,7 @@ mod tests {
         let found = Found::One(client("ws/a"));
         for (evicted, last, is_settled) in [
             (None, None, true),
-            (None, Some("ws/a"), true),
+            (None, Some("ws/a"), false),
             (Some("ws/b"), None, true),
             (Some("ws/a"), None, false),
             (None, Some("ws/b"), false),
@@ -101,7 +94,7 @@ mod tests {
             let choice = choose(found.clone(), listed, Some("ws/frozen"), None, &SelectionMode::Random);
             let taken = match choice {
                 Choice::Take(info) => vec![info],
-                Choice::FirstToAnswer { preferred: None, others } => others,
+                Choice::FirstToAnswer { preferred: None, others, .. } => others,
                 other => panic!("{other:?}"),
             };
             assert_eq!(taken, [client("ws/new")], "{found:?}");
@@ -120,7 +113,7 @@ mod tests {
         let listed = vec![client("ws/b"), client("ws/a")];
         assert_eq!(
             choose(Found::One(client("ws/b")), listed, None, Some("ws/a"), &SelectionMode::Random),
-            Choice::FirstToAnswer { preferred: Some(client("ws/a")), others: vec![client("ws/b")] }
+            Choice::FirstToAnswer { preferred: Some(client("ws/a")), others: vec![client("ws/b")], last_resort: None }
         );
         assert_eq!(
             choose(Found::One(client("ws/b")), vec![client("ws/b")], None, Some("ws/a"), &SelectionMode::Random),
@@ -132,7 +125,7 @@ mod tests {
     fn several_where_only_one_must_be_are_asked_who_answers() {
         assert_eq!(
             several(None, None, SelectionMode::Unspecified, &["ws/a", "ws/b"]),
-            Choice::FirstToAnswer { preferred: None, others: vec![client("ws/a"), client("ws/b")] }
+            Choice::FirstToAnswer { preferred: None, others: vec![client("ws/a"), client("ws/b")], last_resort: None }
         );
         assert_eq!(
             several(Some("ws/a"), None, SelectionMode::Unspecified, &["ws/a", "ws/b"]),
@@ -154,10 +147,36 @@ mod tests {
     }
 
     #[test]
-    fn several_of_which_none_is_listed_leave_nobody_to_ask() {
+    fn the_one_that_serves_is_asked_where_there_are_others_though_the_registry_names_it() {
+        let listed = || vec![client("ws/frozen"), client("ws/new")];
+        for found in [Found::One(client("ws/frozen")), Found::Several] {
+            assert_eq!(
+                choose(found, listed(), None, Some("ws/frozen"), &SelectionMode::Random),
+                Choice::FirstToAnswer {
+                    preferred: Some(client("ws/frozen")),
+                    others: vec![client("ws/new")],
+                    last_resort: None
+                }
+            );
+        }
+        let alone =
+            choose(Found::One(client("ws/a")), vec![client("ws/a")], None, Some("ws/a"), &SelectionMode::Random);
+        assert_eq!(alone, Choice::Take(client("ws/a")));
+    }
+
+    #[test]
+    fn the_one_that_was_evicted_is_the_last_resort_where_none_of_the_others_answers() {
+        assert_eq!(
+            several(Some("ws/a"), None, SelectionMode::Unspecified, &["ws/a", "ws/b", "ws/c"]),
+            Choice::FirstToAnswer {
+                preferred: None,
+                others: vec![client("ws/b"), client("ws/c")],
+                last_resort: Some(client("ws/a"))
+            }
+        );
         assert_eq!(
             several(Some("ws/a"), None, SelectionMode::Unspecified, &["ws/a"]),
-            Choice::FirstToAnswer { preferred: None, others: vec![] }
+            Choice::FirstToAnswer { preferred: None, others: vec![], last_resort: Some(client("ws/a")) }
         );
     }
 }

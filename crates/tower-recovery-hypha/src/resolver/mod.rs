@@ -17,10 +17,12 @@ use tower_service::Service;
 
 use self::choice::{Choice, Found};
 pub use self::error::ResolveServiceError;
+use crate::remote_service::within_bounds;
 use crate::{
     Call, CallError, HyphaClient, RemoteService, SelectionMode, ServiceId, ServiceInfo,
     calls::{Patience, Target},
-    client, manager,
+    client::{self, Lane},
+    manager,
 };
 
 /// What is to be found: a name, and which one is taken if several clients offer it.
@@ -55,8 +57,8 @@ impl From<ServiceId> for ServiceQuery {
 ///
 /// A provider that froze stays in the registry beside the one that took its place, until the registry notices. Then
 ///
-/// - the one whom a failure has just evicted is never named again while there is another one;
-/// - a look-up beside a handle that serves names the same one for as long as it is listed and answers a ping;
+/// - the one whom a failure has just evicted is not named again while there is another one that answers a ping, and then only if it answers one itself;
+/// - a look-up beside a handle that serves names the same one for as long as it is listed, and is the only one or answers a ping;
 /// - otherwise the server chooses by the [mode](SelectionMode). Where that says that there must be only one and there are several, those that are left are pinged, and the first to answer is
 ///   taken; under [`SelectionMode::Exact`], which was asked for, that is an [error](ResolveServiceError::Ambiguous) unless only one is left.
 ///
@@ -79,10 +81,10 @@ impl HyphaResolver {
         Self { client, ping_timeout: Duration::from_secs(2), connection_wait: None, last: Arc::default() }
     }
 
-    /// How long a client has to answer a ping, where one of several must be chosen. Default: 2 s.
+    /// How long a client has to answer a ping, where one of several must be chosen. Taken as at least 1 ms and at most 7 days; default: 2 s.
     #[must_use]
     pub fn ping_timeout(mut self, limit: Duration) -> Self {
-        self.ping_timeout = limit;
+        self.ping_timeout = within_bounds(limit);
         self
     }
 
@@ -121,44 +123,54 @@ impl HyphaResolver {
         if let Some(info) = choice::settled(&found, evicted, last) {
             return Ok(info.clone());
         }
-        let listed = manager::list_services(shared, &query.id).await?;
+        let listed = match (manager::list_services(shared, &query.id).await, &found) {
+            (Ok(listed), _) => listed,
+            // The registry lists nothing for this client, but names one.
+            (Err(CallError::Remote(_)), Found::One(info)) => return Ok(info.clone()),
+            (Err(error), _) => return Err(error.into()),
+        };
         match choice::choose(found, listed, evicted, last, &query.mode) {
             Choice::Take(info) => Ok(info),
-            Choice::FirstToAnswer { preferred, others } => {
-                if let Some(preferred) = preferred
-                    && self.answers(&preferred).await
+            Choice::FirstToAnswer { preferred, others, last_resort } => {
+                if let Some(preferred) = &preferred
+                    && self.answers(preferred).await
                 {
-                    return Ok(preferred);
+                    return Ok(preferred.clone());
                 }
-                self.first_to_answer(query, others).await
+                let asked = others.len() + usize::from(last_resort.is_some()) + usize::from(preferred.is_some());
+                if let Some(info) = self.first_to_answer(others).await {
+                    return Ok(info);
+                }
+                if let Some(info) = last_resort
+                    && self.answers(&info).await
+                {
+                    return Ok(info);
+                }
+                Err(ResolveServiceError::NobodyAnswers { id: query.id.to_string(), asked })
             }
             Choice::Ambiguous(peers) => Err(ResolveServiceError::Ambiguous { id: query.id.to_string(), peers }),
         }
     }
 
-    async fn first_to_answer(
-        &self,
-        query: &ServiceQuery,
-        candidates: Vec<ServiceInfo>,
-    ) -> Result<ServiceInfo, ResolveServiceError> {
-        let asked = candidates.len();
+    async fn first_to_answer(&self, candidates: Vec<ServiceInfo>) -> Option<ServiceInfo> {
         let mut pings: FuturesUnordered<_> = candidates
             .into_iter()
             .map(|candidate| async move { self.answers(&candidate).await.then_some(candidate) })
             .collect();
         while let Some(answered) = pings.next().await {
-            if let Some(info) = answered {
-                return Ok(info);
+            if answered.is_some() {
+                return answered;
             }
         }
-        Err(ResolveServiceError::NobodyAnswers { id: query.id.to_string(), asked })
+        None
     }
 
     async fn answers(&self, info: &ServiceInfo) -> bool {
         let shared = self.client.shared();
         let patience = Patience { answer: self.ping_timeout, connection: self.ping_timeout };
         let ping = Call::new("ping").arg("ping");
-        client::call(shared, Target::Peer(Arc::clone(&info.peer)), "built-in", &ping, patience).await.is_ok()
+        let pong = client::call(shared, Target::Peer(Arc::clone(&info.peer)), "built-in", &ping, patience, Lane::Rest);
+        pong.await.is_ok()
     }
 
     fn remembered(&self, query: &ServiceQuery) -> Option<Arc<str>> {

@@ -1,10 +1,13 @@
 //! From a call that came in to its answer.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
 use rmpv::Value;
-use tokio::{sync::OwnedSemaphorePermit, time::interval};
+use tokio::{
+    sync::OwnedSemaphorePermit,
+    time::{MissedTickBehavior, interval},
+};
 
 use super::{LocalService, built_in, local_service::Handler};
 use crate::{
@@ -16,6 +19,8 @@ use crate::{
 };
 
 const SERVICES: &str = "services.";
+/// Whatever a caller asks for.
+const SHORTEST_BEAT: Duration = Duration::from_millis(50);
 
 /// Whether it calls a service; otherwise it answers a call of ours.
 pub(crate) fn is_for_a_service(call: &IncomingCall) -> bool {
@@ -97,10 +102,11 @@ async fn run(shared: Arc<Shared>, handler: Arc<Handler>, _place: OwnedSemaphoreP
 /// Tells the caller that the method still runs.
 async fn beat(shared: &Shared, promise: &Promise) -> std::convert::Infallible {
     if let (Some(heartbeat), Some(period)) = (&promise.heartbeat, promise.interval) {
-        let mut beats = interval(period);
+        let mut beats = interval(period.max(SHORTEST_BEAT));
+        beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             beats.tick().await;
-            shared.try_send(Target::Peer((*heartbeat.target).into()), &*heartbeat.method, &[]);
+            shared.send_now(Target::Peer((*heartbeat.target).into()), &*heartbeat.method, &[]);
         }
     }
     std::future::pending().await
@@ -126,7 +132,7 @@ async fn reply(shared: &Arc<Shared>, promise: &Promise, session: Option<&str>, o
 fn reply_now(shared: &Shared, promise: Option<&Promise>, outcome: Result<Value, RemoteError>) {
     let Some(promise) = promise else { return };
     let (Callback { target, method }, value) = addressed(promise, outcome);
-    shared.try_send(Target::Peer((**target).into()), &**method, &[value]);
+    shared.send_now(Target::Peer((**target).into()), &**method, &[value]);
 }
 
 fn addressed(promise: &Promise, outcome: Result<Value, RemoteError>) -> (&Callback, Value) {

@@ -18,7 +18,8 @@ pub(crate) struct Services {
     offered: Mutex<BTreeMap<Arc<str>, Arc<LocalService>>>,
     /// Long messages in the making.
     pub(super) chunks: Mutex<Chunks>,
-    running: Mutex<JoinSet<()>>,
+    /// `None` once nobody holds the client any more.
+    running: Mutex<Option<JoinSet<()>>>,
     /// A place for each call that is served at a time.
     pub(super) places: Arc<Semaphore>,
     nonces: Nonces,
@@ -39,23 +40,30 @@ impl Services {
         Self {
             offered: Mutex::default(),
             chunks: Mutex::new(Chunks::new(limits)),
-            running: Mutex::default(),
+            running: Mutex::new(Some(JoinSet::new())),
             places: Arc::new(Semaphore::new(Self::PLACES)),
             nonces: Nonces { process: format!("{:032x}", fastrand::u128(..)).into(), connections: AtomicU64::new(0) },
         }
     }
 
     /// Returns what had the name before.
-    pub(crate) fn insert(&self, service: LocalService) -> Option<Arc<LocalService>> {
-        lock(&self.offered).insert(service.name().into(), Arc::new(service))
+    pub(crate) fn insert(&self, service: Arc<LocalService>) -> Option<Arc<LocalService>> {
+        lock(&self.offered).insert(service.name().into(), service)
     }
 
-    pub(crate) fn restore(&self, name: &str, before: Option<Arc<LocalService>>) {
+    /// Puts back what had the name before, unless somebody else has it by now.
+    pub(crate) fn take_back(&self, service: &Arc<LocalService>, before: Option<Arc<LocalService>>) {
         let mut offered = lock(&self.offered);
-        match before {
-            Some(before) => offered.insert(name.into(), before),
-            None => offered.remove(name),
-        };
+        if offered.get(service.name()).is_some_and(|present| Arc::ptr_eq(present, service)) {
+            match before {
+                Some(before) => offered.insert(before.name().into(), before),
+                None => offered.remove(service.name()),
+            };
+        }
+    }
+
+    pub(crate) fn remove(&self, name: &str) {
+        lock(&self.offered).remove(name);
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<Arc<LocalService>> {
@@ -83,14 +91,17 @@ impl Services {
 
     /// Runs this beside the connection.
     pub(super) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
-        let mut running = lock(&self.running);
-        while running.try_join_next().is_some() {}
-        running.spawn(work);
+        if let Some(running) = &mut *lock(&self.running) {
+            while running.try_join_next().is_some() {}
+            running.spawn(work);
+        }
     }
 
     /// Ends all work: nobody holds the client any more.
     pub(crate) fn stop(&self) {
-        lock(&self.running).abort_all();
+        // Dropping it aborts all of it, outside of the lock.
+        let running = lock(&self.running).take();
+        drop(running);
     }
 }
 

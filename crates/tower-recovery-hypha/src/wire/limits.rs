@@ -12,6 +12,8 @@ pub(crate) struct Limits {
     pub(crate) max_depth: u16,
     /// How many messages may be in the making.
     pub(crate) max_open_messages: usize,
+    /// How many of them may be one sender's, so that the others have some.
+    pub(crate) max_open_messages_of_one: usize,
     /// What all messages in the making may take together.
     pub(crate) max_open_bytes: usize,
 }
@@ -25,6 +27,7 @@ impl Default for Limits {
             max_decoded_bytes: 128 * MIB,
             max_depth: 64,
             max_open_messages: 64,
+            max_open_messages_of_one: 16,
             max_open_bytes: 128 * MIB,
         }
     }

@@ -53,7 +53,13 @@ fn encoded_method(name: &'static str, encoded: Value, from: &str) -> Result<Call
             return Err(MalformedFrame::WrongValue { field: "from", expected, found: from.to_owned() });
         }
     };
-    Ok(Callback { target, method: fields.require_text("_rmethod")? })
+    let method = fields.require_text("_rmethod")?;
+    // We would call it in our own name: a stranger could have us call what only we may.
+    if target != from || method.starts_with("services.") {
+        let expected = "a method of the caller's session";
+        return Err(MalformedFrame::WrongValue { field: name, expected, found: format!("{target}:{method}") });
+    }
+    Ok(Callback { target, method })
 }
 
 /// Seconds, more than none. A period that no clock can hold is none that anybody waits for.

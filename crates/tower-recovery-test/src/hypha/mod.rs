@@ -54,7 +54,7 @@ mod settings;
 pub use self::{
     behaviour::Behaviour,
     ledger::Execution,
-    peer::{PeerBuilder, PythonPeer},
+    peer::{PeerBuilder, PythonHandle, PythonPeer},
     pipe::PythonError,
     server::HyphaServer,
     settings::HyphaServerBuilder,

@@ -24,6 +24,7 @@ class Peer:
         self._behaviours = Behaviours()
         self._server = None
         self._ledger = None
+        self._handles = []
 
     async def connect(self, client_id, workspace=None, token=None):
         self._ledger = Ledger(self._ledger_path, client_id)
@@ -81,7 +82,12 @@ class Peer:
         return await resolved[method](*args, **kwargs)
 
     async def resolve(self, service, config):
-        return (await self._server.get_service(service, config))["id"]
+        resolved = await self._server.get_service(service, config)
+        self._handles.append(resolved)
+        return {"number": len(self._handles) - 1, "id": resolved["id"]}
+
+    async def call_handle(self, handle, method, args, kwargs):
+        return await self._handles[handle][method](*args, **kwargs)
 
     async def manager(self, method, args, kwargs):
         """A method of the workspace manager itself: some of those at the connection are the client's own, and do something else."""

@@ -32,6 +32,21 @@ pub struct PythonPeer {
     workspace: String,
 }
 
+/// A proxy of a service that a [`PythonPeer`] keeps, from [`PythonPeer::resolve`]. It is good at that peer alone.
+#[derive(Debug, Clone)]
+pub struct PythonHandle {
+    number: u64,
+    id: String,
+}
+
+impl PythonHandle {
+    /// The whole id of the service.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+}
+
 /// Settings of a [`PythonPeer`], from [`HyphaServer::peer_builder`].
 #[derive(Debug)]
 #[must_use]
@@ -141,9 +156,29 @@ impl PythonPeer {
         self.command("call", arguments).await
     }
 
-    /// Resolves a service; returns its whole id.
-    pub async fn resolve(&self, service: &str, mode: Option<&str>) -> Result<String, PythonError> {
-        self.command("resolve", [("service", Value::from(service)), ("config", config(mode))]).await.map(text)
+    /// Resolves a service, and keeps the proxy for [`call_handle`](Self::call_handle). The server asks the provider for it: one that is frozen is not
+    /// resolved, but an error comes after 10 s.
+    pub async fn resolve(&self, service: &str, mode: Option<&str>) -> Result<PythonHandle, PythonError> {
+        let resolved = self.command("resolve", [("service", Value::from(service)), ("config", config(mode))]).await?;
+        let number = resolved["number"].as_u64().unwrap_or_default();
+        Ok(PythonHandle { number, id: text(resolved["id"].clone()) })
+    }
+
+    /// Calls a method by a proxy that was resolved before, which is bound to one client of the provider's.
+    pub async fn call_handle<'key>(
+        &self,
+        handle: &PythonHandle,
+        method: &str,
+        arguments: impl IntoIterator<Item = Value>,
+        keywords: impl IntoIterator<Item = (&'key str, Value)>,
+    ) -> Result<Value, PythonError> {
+        let arguments = [
+            ("handle", Value::from(handle.number)),
+            ("method", Value::from(method)),
+            ("args", Value::Array(arguments.into_iter().collect())),
+            ("kwargs", map(keywords)),
+        ];
+        self.command("call_handle", arguments).await
     }
 
     /// Calls a method of the workspace manager, such as `generate_token`. Entries that are no plain values come as text.

@@ -64,12 +64,20 @@ enum State<Handle> {
     Live { live: LiveHandle<Handle>, lookup: Option<Flying> },
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Flying {
     id: FlightId,
     waiters: usize,
-    /// Who was evicted when the resolver was asked.
-    told: Option<Identity>,
+    asked: Asked,
+}
+
+/// Whether the resolver was asked for a flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    NotYet,
+    Already,
+    /// And the handle that was live then was evicted since.
+    BeforeTheEviction,
 }
 
 /// What a caller gets that wants a handle.
@@ -146,9 +154,8 @@ impl<Handle: Clone> Machine<Handle> {
             State::Resolving(flying) => Acquired::Wait(flying.join()),
             State::Empty => {
                 let flying = self.take_off();
-                let id = flying.id;
                 self.state = State::Resolving(flying);
-                Acquired::Wait(Joined::New(id))
+                Acquired::Wait(Joined::New(flying.id))
             }
         }
     }
@@ -161,20 +168,18 @@ impl<Handle: Clone> Machine<Handle> {
             return flying.join();
         }
         let flying = self.take_off();
-        let id = flying.id;
         match &mut self.state {
             State::Live { lookup, .. } => *lookup = Some(flying),
             State::Empty | State::Resolving(_) => self.state = State::Resolving(flying),
         }
-        Joined::New(id)
+        Joined::New(flying.id)
     }
 
     /// The resolver is asked for this flight now. Returns whom it had better not name.
     pub(super) fn ask(&mut self, flight: FlightId) -> Option<Identity> {
-        let evicted = self.evicted.clone();
         let flying = self.flying_mut().filter(|flying| flying.id == flight)?;
-        flying.told.clone_from(&evicted);
-        evicted
+        flying.asked = Asked::Already;
+        self.evicted.clone()
     }
 
     /// A failure indicts the handle of this generation. Of any other generation: nothing happens. If it has served, the resolve that found it
@@ -188,7 +193,10 @@ impl<Handle: Clone> Machine<Handle> {
         let State::Live { live, lookup } = std::mem::replace(&mut self.state, State::Empty) else {
             return None;
         };
-        if let Some(flying) = lookup {
+        if let Some(mut flying) = lookup {
+            if flying.asked == Asked::Already {
+                flying.asked = Asked::BeforeTheEviction;
+            }
             self.state = State::Resolving(flying);
         }
         if has_served {
@@ -218,7 +226,7 @@ impl<Handle: Clone> Machine<Handle> {
         let Some(flying) = self.flying().filter(|flying| flying.id == flight) else {
             return (Settled::Superseded, answer.map(|resolved| resolved.handle));
         };
-        let unaware = self.telling == Telling::OfEvictions && flying.told != self.evicted;
+        let unaware = self.telling == Telling::OfEvictions && flying.asked == Asked::BeforeTheEviction;
         let before = match std::mem::replace(&mut self.state, State::Empty) {
             State::Live { live, .. } => Some(live),
             State::Empty | State::Resolving(_) => None,
@@ -281,7 +289,7 @@ impl<Handle: Clone> Machine<Handle> {
 
     fn take_off(&mut self) -> Flying {
         self.last_flight += 1;
-        Flying { id: FlightId(self.last_flight), waiters: 1, told: None }
+        Flying { id: FlightId(self.last_flight), waiters: 1, asked: Asked::NotYet }
     }
 
     fn flying(&self) -> Option<&Flying> {

@@ -48,6 +48,10 @@ impl Chunks {
         if self.open.len() >= self.limits.max_open_messages {
             return Err(ChunkError::TooManyOpen { limit: self.limits.max_open_messages });
         }
+        let of_one = self.limits.max_open_messages_of_one;
+        if self.open.keys().filter(|(sender, _)| sender == from).count() >= of_one {
+            return Err(ChunkError::TooManyOpen { limit: of_one });
+        }
         let bytes = CHUNK_OVERHEAD + key.len() + from.len();
         self.reserve(bytes)?;
         self.open.insert(name, Message { chunks: BTreeMap::new(), length: 0, bytes, touched: now });

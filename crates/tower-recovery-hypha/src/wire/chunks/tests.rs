@@ -14,6 +14,7 @@ const LIMITS: Limits = Limits {
     max_decoded_bytes: 1024,
     max_depth: 4,
     max_open_messages: 2,
+    max_open_messages_of_one: 2,
     max_open_bytes: 2000,
 };
 
@@ -100,6 +101,17 @@ fn a_message_over_the_limit_is_over() {
     let error = chunks.append("key", "ws/a", vec![0; 1], now).unwrap_err();
     assert_eq!(error, ChunkError::TooLong { key: "key".to_owned(), limit: 1000 });
     assert_eq!(chunks.append("key", "ws/a", vec![0; 1], now), Err(unknown("key")));
+    chunks.assert_sound();
+}
+
+#[test]
+fn one_sender_leaves_room_for_the_others() {
+    let limits = Limits { max_open_messages_of_one: 1, ..LIMITS };
+    let (mut chunks, now) = (Chunks::new(limits), Instant::now());
+    chunks.create("one", "ws/a", false, now).unwrap();
+    assert_eq!(chunks.create("two", "ws/a", false, now), Err(ChunkError::TooManyOpen { limit: 1 }));
+    chunks.create("one", "ws/b", false, now).unwrap();
+    chunks.create("one", "ws/a", true, now).unwrap();
     chunks.assert_sound();
 }
 

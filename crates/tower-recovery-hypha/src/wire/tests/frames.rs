@@ -6,8 +6,8 @@ use rmpv::Value;
 
 use super::{call, golden, map, packed, read};
 use crate::wire::{
-    Body, Callback, Head, Incoming, IncomingCall, IncomingEvent, Limits, Promise, Relayed, decode_assembled,
-    encode_body, encode_head,
+    Body, Callback, Head, Incoming, IncomingCall, IncomingEvent, Limits, MalformedFrame, Promise, Relayed,
+    decode_assembled, encode_body, encode_head,
 };
 
 fn callback(method: &str) -> Callback {
@@ -102,14 +102,14 @@ fn a_callback_without_a_workspace_is_beside_the_caller() {
     let method = |target: &str| {
         map([("_rtype", "method".into()), ("_rtarget", target.into()), ("_rmethod", "s.resolve".into())])
     };
-    let promise = map([("resolve", method("caller")), ("reject", method("ws-c/other"))]);
+    let promise = map([("resolve", method("caller")), ("reject", method("ws-a/caller"))]);
     let frame = packed([
         map([("type", "method".into()), ("from", "ws-a/caller".into()), ("method", "m".into())]),
         map([("promise", promise)]),
     ]);
     let promise = call(&frame).promise.unwrap();
     assert_eq!(promise.resolve.target, "ws-a/caller");
-    assert_eq!(promise.reject.target, "ws-c/other");
+    assert_eq!(promise.reject.target, "ws-a/caller");
     assert_eq!((promise.heartbeat, promise.interval), (None, None));
 }
 
@@ -161,11 +161,15 @@ fn of_a_field_that_comes_twice_the_last_counts() {
 #[test]
 fn an_assembled_message_is_of_the_one_who_had_it_processed() {
     let relayed = Relayed { workspace: "ws-x".to_owned(), user: Value::from("x") };
-    let decoded = decode_assembled(golden!("full_promise"), "ws-x/real", Some(relayed.clone()), &Limits::default());
+    let decoded = decode_assembled(golden!("call"), "ws-x/real", Some(relayed.clone()), &Limits::default());
     let Ok(Incoming::Call(read)) = decoded else {
         panic!("no call: {decoded:?}");
     };
     assert_eq!((read.from.as_str(), read.relayed), ("ws-x/real", Some(relayed)));
+
+    // Whoever has it processed is answered, and nobody else in their name.
+    let foreign = decode_assembled(golden!("full_promise"), "ws-x/real", None, &Limits::default());
+    assert!(matches!(foreign, Err(MalformedFrame::WrongValue { field: "resolve", .. })), "{foreign:?}");
 
     let decoded = decode_assembled(golden!("call"), "ws-x/real", None, &Limits::default());
     let Ok(Incoming::Call(read)) = decoded else {

@@ -115,8 +115,15 @@ fn a_promise_says_whom_to_answer() {
     let promise = |promise: Value| refused(map([("promise", promise)]));
     assert_eq!(promise("?".into()), "the field `promise` must be a map or `*`, and is a text");
     assert_eq!(promise(map([])), "the field `resolve` is missing");
-    let method = map([("_rtype", "method".into()), ("_rtarget", "b".into()), ("_rmethod", "s.resolve".into())]);
-    assert_eq!(promise(map([("resolve", method)])), "the field `reject` is missing");
+    let method = |target: &str, method: &str| {
+        map([("_rtype", "method".into()), ("_rtarget", target.into()), ("_rmethod", method.into())])
+    };
+    assert_eq!(promise(map([("resolve", method("ws/a", "s.resolve"))])), "the field `reject` is missing");
+    // We would call it in our own name.
+    for (target, path) in [("ws/b", "s.resolve"), ("other/a", "s.resolve"), ("ws/a", "services.worker.stop")] {
+        let error = promise(map([("resolve", method(target, path))]));
+        assert!(error.starts_with("the field `resolve` must be a method of the caller's session, and is "), "{error}");
+    }
     assert_eq!(promise(map([("resolve", "s.resolve".into())])), "the field `resolve` must be a map, and is a text");
     let error = promise(map([("resolve", map([("_rtype", "error".into())]))]));
     assert_eq!(error, "the field `_rtype` must be `method`, and is error");

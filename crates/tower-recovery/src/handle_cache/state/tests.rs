@@ -49,8 +49,9 @@ struct Model {
     flights: u64,
     handles: u64,
     evicted: Option<&'static str>,
-    /// Whether the flight's resolver was asked since the last eviction, if that matters.
-    aware: bool,
+    /// Whether the flight's resolver was asked, and whether somebody was evicted since.
+    asked: bool,
+    unaware: bool,
     strikes: u32,
     /// What came back out of the machine.
     returned: Vec<Handle>,
@@ -66,7 +67,8 @@ impl Model {
             flights: 0,
             handles: 0,
             evicted: None,
-            aware: false,
+            asked: false,
+            unaware: false,
             strikes: 0,
             returned: Vec::new(),
         }
@@ -78,7 +80,7 @@ impl Model {
             return Joined::Existing(FlightId(*id));
         }
         self.flights += 1;
-        self.aware = false;
+        (self.asked, self.unaware) = (false, false);
         self.flight = Some((self.flights, 1));
         Joined::New(FlightId(self.flights))
     }
@@ -105,7 +107,7 @@ impl Model {
             self.returned.push(handle);
             return Settled::Confirmed;
         }
-        if self.live.is_none() && self.evicted == Some(identity) && self.telling == Telling::OfEvictions && !self.aware
+        if self.live.is_none() && self.evicted == Some(identity) && self.telling == Telling::OfEvictions && self.unaware
         {
             self.returned.push(handle);
             return Settled::Unaware;
@@ -144,13 +146,13 @@ fn step(machine: &mut Machine<Handle>, model: &mut Model, event: Event) -> bool 
             let Some((id, _)) = model.flight else { return false };
             assert_eq!(machine.ask(FlightId(id)), model.evicted.map(Identity::from));
             assert_eq!(machine.ask(model.ended_flight()), None, "what was given up is told nothing");
-            model.aware = true;
+            (model.asked, model.unaware) = (true, false);
         }
         Event::EvictLive => {
             let Some((number, identity, handle)) = model.live.take() else { return false };
             let evicted = machine.evict(generation(number), false).expect("the live generation can be evicted");
             assert_eq!((evicted.identity.as_str(), evicted.handle), (identity, handle));
-            (model.evicted, model.aware) = (Some(identity), false);
+            (model.evicted, model.unaware) = (Some(identity), model.asked);
             model.returned.push(handle);
         }
         Event::EvictOlder => {

@@ -2,6 +2,9 @@
 //!
 //! The lock is held for a look into the table alone: never across an await, nor while a caller is woken.
 
+mod rejection;
+mod ticket;
+
 use std::{
     collections::HashMap,
     sync::{
@@ -14,8 +17,9 @@ use std::{
 use rmpv::Value;
 use tokio::{sync::oneshot, time::Instant};
 
+pub(crate) use self::ticket::{Patience, Ticket};
 use crate::{
-    CallError, RemoteError,
+    CallError,
     wire::{MalformedFrame, Relayed},
 };
 
@@ -227,113 +231,5 @@ impl OpenCall {
     /// Only whom it was sent to. The server writes the sender's name into what it passes on, so it cannot be forged.
     fn is_answered_by(&self, from: &str) -> bool {
         self.sent_to.as_deref() == Some(from)
-    }
-
-    /// The server gives its words and nothing else. Two of them are said before it passes anything on, and prove it; they are matched as a whole, and for this call alone.
-    fn turned_down_by_routing(&self, reason: &Value, own: &Arc<str>) -> CallError {
-        let message = words(reason);
-        if let Some(peer) = &self.sent_to
-            && message == format!("Target peer {peer} is not connected")
-        {
-            return CallError::PeerNotConnected { peer: Arc::clone(peer) };
-        }
-        if message == format!("Connection has already been closed (client: {own})") {
-            return CallError::OwnConnectionClosed { client: Arc::clone(own) };
-        }
-        CallError::Routing { message }
-    }
-
-    fn turned_down_by_callee(&self, reason: &Value, own: &Arc<str>) -> CallError {
-        let error = RemoteError::from_value(reason);
-        let Some(peer) = &self.sent_to else { return CallError::Remote(error) };
-        if self.is_of_manager {
-            // The text of a KeyError is quoted.
-            let id = error.message().strip_prefix("'Service not found: ").and_then(|rest| rest.strip_suffix('\''));
-            if error.kind() == "KeyError"
-                && let Some(id) = id
-            {
-                return CallError::ServiceNotFound { id: id.to_owned() };
-            }
-        }
-        let callee = peer.rsplit('/').next().unwrap_or(peer);
-        if error.message() == format!("Method not found: {own}:{} at {callee}", self.method) {
-            return CallError::MethodNotFound { peer: Arc::clone(peer), method: Arc::clone(&self.method) };
-        }
-        CallError::Remote(error)
-    }
-}
-
-/// The bare words of an error.
-fn words(reason: &Value) -> String {
-    let fields = reason.as_map().map(Vec::as_slice).unwrap_or_default();
-    let words = fields.iter().find(|(name, _)| name.as_str() == Some("_rvalue")).map_or(reason, |(_, words)| words);
-    words.as_str().unwrap_or_default().to_owned()
-}
-
-/// The caller's end of an open call. Dropping it forgets the call: an answer finds nobody, and a request that was not handed over is not sent.
-#[derive(Debug)]
-pub(crate) struct Ticket {
-    calls: Arc<Calls>,
-    session: Box<str>,
-    progress: Arc<Progress>,
-    outcome: oneshot::Receiver<Outcome>,
-}
-
-/// How long a call waits, for what.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience {
-    /// For a connection, and a place on it.
-    pub(crate) connection: Duration,
-    /// For an answer, since the last sign of life.
-    pub(crate) answer: Duration,
-}
-
-impl Ticket {
-    pub(crate) fn session(&self) -> &str {
-        &self.session
-    }
-
-    /// Waits for the outcome. `None`: the request was not handed over in time, and will not be.
-    pub(crate) async fn outcome(&mut self, began: Instant, patience: Patience) -> Option<Outcome> {
-        let mut until = began + patience.connection.min(patience.answer);
-        loop {
-            tokio::select! {
-                biased;
-                outcome = &mut self.outcome => {
-                    let lost = || CallError::ConnectionLost { reason: "the client ended".into() };
-                    return Some(outcome.unwrap_or_else(|_| Err(lost())));
-                }
-                () = tokio::time::sleep_until(until) => {}
-            }
-            until = match self.progress.last_sign() {
-                Some(sign) => self.calls.began + sign + patience.answer,
-                None => began + patience.connection,
-            };
-            if Instant::now() >= until {
-                match self.progress.last_sign() {
-                    Some(_) => return Some(Err(CallError::TimedOut { silent: patience.answer })),
-                    // It may be handed over in this moment: the table knows.
-                    None if self.withdraw() => return None,
-                    None => until = Instant::now() + patience.answer,
-                }
-            }
-        }
-    }
-
-    /// Takes the request back, if the transport does not have it.
-    pub(crate) fn withdraw(&self) -> bool {
-        let mut table = self.calls.table();
-        let is_unsent = table.get(&self.session).is_some_and(|call| call.sent_to.is_none());
-        if is_unsent {
-            table.remove(&self.session);
-        }
-        is_unsent
-    }
-}
-
-impl Drop for Ticket {
-    fn drop(&mut self) {
-        let call = self.calls.table().remove(&self.session);
-        drop(call);
     }
 }

@@ -1,0 +1,13 @@
+//! The client against a server whose every frame the test writes, for orders of events that a real one cannot be forced into.
+
+mod calls;
+mod connecting;
+mod long_requests;
+mod malformed;
+mod reconnecting;
+mod registry;
+mod serving;
+mod serving_long;
+mod support;
+#[cfg(feature = "rustls")]
+mod tls;
