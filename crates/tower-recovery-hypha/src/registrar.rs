@@ -8,7 +8,9 @@ use tower_recovery::{
     registration::{Presence, Registrar},
 };
 
-use crate::{CallError, ConnectError, ConnectionStatus, HyphaClient, ServiceInfo, StartError, manager};
+use crate::{
+    CallError, ConnectError, ConnectionStatus, HyphaClient, ServiceInfo, StartError, client::HeldCalls, manager,
+};
 
 /// Keeps a client registered with its server: for a [`RegistrationProbe`](tower_recovery::RegistrationProbe).
 ///
@@ -18,7 +20,8 @@ use crate::{CallError, ConnectError, ConnectionStatus, HyphaClient, ServiceInfo,
 /// The probe is over all services that the client [offers](HyphaClient::offer), and the one that every client has. A registration carries a mark of the connection over which it was made, so
 /// that neither what is left of an earlier connection nor another process of the same id is taken for it.
 ///
-/// The handles of the client stay good through a rebuild: they wait for the connection that follows.
+/// The handles of the client stay good through a rebuild: calls wait for the connection that follows, as [long](crate::HyphaClientBuilder::connection_wait) as where one was lost. They do from the close on, until the client is
+/// open again or the registrar is dropped.
 ///
 /// # Examples
 ///
@@ -42,6 +45,8 @@ use crate::{CallError, ConnectError, ConnectionStatus, HyphaClient, ServiceInfo,
 #[derive(Clone, Debug)]
 pub struct HyphaRegistrar {
     client: HyphaClient,
+    /// From the close of a rebuild on, until the client is open again.
+    held: Option<Arc<HeldCalls>>,
 }
 
 /// That a client is open, in the hands of its probe: dropping it closes the client.
@@ -56,7 +61,7 @@ impl HyphaRegistrar {
     /// A registrar of this client's services, with what stands for its connection. Give both to the probe.
     pub fn new(client: HyphaClient) -> (Self, OpenClient) {
         let open = OpenClient { client: Some(client.clone()) };
-        (Self { client }, open)
+        (Self { client, held: None }, open)
     }
 
     fn check_connected(&self) -> Result<(), Failure> {
@@ -96,6 +101,7 @@ impl Registrar for HyphaRegistrar {
     }
 
     async fn close(&mut self, mut connection: OpenClient) {
+        self.held = Some(Arc::new(self.client.shared().hold_calls()));
         self.client.close().await;
         connection.client = None;
     }
@@ -105,6 +111,7 @@ impl Registrar for HyphaRegistrar {
         // Closes the client again if this is dropped.
         let open = OpenClient { client: Some(self.client.clone()) };
         self.client.open().await.map_err(connect_failure)?;
+        self.held = None;
         Ok(open)
     }
 

@@ -24,7 +24,7 @@ pub use self::{
 pub(crate) use self::{
     calling::call,
     settings::Settings,
-    shared::{Lane, Outbox, Request, Shared},
+    shared::{HeldCalls, Lane, Outbox, Request, Shared},
     upload::{CHUNK, SLACK, answer},
 };
 use crate::{

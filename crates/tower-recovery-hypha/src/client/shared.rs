@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc, Mutex, MutexGuard, OnceLock, PoisonError,
-    atomic::{AtomicU64, Ordering},
+    atomic::{AtomicU64, AtomicUsize, Ordering},
 };
 
 use rmpv::Value;
@@ -34,6 +34,8 @@ pub(crate) struct Shared {
     pub(crate) wanted: watch::Sender<bool>,
     /// The server said that it has closed its end of the connection, over the connection.
     pub(crate) own_connection_closed: Notify,
+    /// How many hold calls back while the client is closed.
+    holds: AtomicUsize,
     lanes: Lanes,
     /// `workspace/client`, from the first time that the server let the client in; it never changes.
     own_id: OnceLock<Arc<str>>,
@@ -81,6 +83,16 @@ pub(crate) struct Request {
     pub(crate) body: Vec<u8>,
 }
 
+/// That calls wait while the client is closed. Those that wait when it is dropped wait for their time.
+#[derive(Debug)]
+pub(crate) struct HeldCalls(Arc<Shared>);
+
+impl Drop for HeldCalls {
+    fn drop(&mut self) {
+        self.0.holds.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// How many frames could not be read.
 #[derive(Debug, Default)]
 pub(crate) struct Malformed(AtomicU64);
@@ -114,6 +126,7 @@ impl Shared {
             milestones: watch::Sender::new(Milestones::default()),
             wanted: watch::Sender::new(false),
             own_connection_closed: Notify::new(),
+            holds: AtomicUsize::new(0),
             lanes: Lanes { urgent, rest },
             own_id: OnceLock::new(),
             session: Mutex::default(),
@@ -191,10 +204,20 @@ impl Shared {
     /// Whether a call may wait for a connection at all.
     fn check_open(&self) -> Result<(), CallError> {
         match &*self.status.borrow() {
-            ConnectionStatus::Closed | ConnectionStatus::Closing => Err(CallError::Closed),
+            ConnectionStatus::Closed | ConnectionStatus::Closing if !self.holds_calls() => Err(CallError::Closed),
             ConnectionStatus::Refused(error) => Err(CallError::Refused(Arc::clone(error))),
-            ConnectionStatus::Connecting { .. } | ConnectionStatus::Connected => Ok(()),
+            _ => Ok(()),
         }
+    }
+
+    /// The client is closed to be opened again: for as long as this is held, its calls wait for the next connection as they do where one was lost.
+    pub(crate) fn hold_calls(self: &Arc<Self>) -> HeldCalls {
+        self.holds.fetch_add(1, Ordering::Relaxed);
+        HeldCalls(Arc::clone(self))
+    }
+
+    fn holds_calls(&self) -> bool {
+        self.holds.load(Ordering::Relaxed) > 0
     }
 
     /// Where the workspace manager is, once there is a connection.
@@ -275,12 +298,14 @@ impl Shared {
         });
     }
 
-    /// It is closed, and nothing waits for it any more.
+    /// It is closed, and nothing waits for it any more, unless it is to be opened again.
     pub(crate) fn was_closed(&self) {
         self.tokens.forget_if_another_is_there();
         self.status.send_replace(ConnectionStatus::Closed);
         self.end_session(&"the client was closed".into());
-        self.calls.give_up_unsent(|| CallError::Closed);
+        if !self.holds_calls() {
+            self.calls.give_up_unsent(|| CallError::Closed);
+        }
         self.milestones.send_modify(|milestones| milestones.closings += 1);
     }
 

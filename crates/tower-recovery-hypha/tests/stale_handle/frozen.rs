@@ -49,9 +49,8 @@ impl Times {
 async fn reads_of_a_frozen_manager_in_public_move_on_when_they_suspect_it() {
     let times = Times::new();
     let Some(world) = World::start_in_public("frozen-public", times.client()).await else { return };
-    let suspecting = |recovery: HyphaRecovery| {
-        recovery.suspect_after(times.suspect_after).ping_timeout(times.ping_timeout)
-    };
+    let suspecting =
+        |recovery: HyphaRecovery| recovery.suspect_after(times.suspect_after).ping_timeout(times.ping_timeout);
     let (watched, took) = freeze(&world, &times, "frozen-public-books", suspecting).await;
     assert!(took < times.answer_timeout, "{took:?}: nobody waited for the timeout");
     assert_eq!(watched.suspected(), 1);
