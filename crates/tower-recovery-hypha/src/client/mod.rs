@@ -163,9 +163,13 @@ impl HyphaClient {
     ///
     /// # Cancel safety
     ///
-    /// The client goes on connecting.
+    /// The client goes on connecting; one that was still closing is closed.
     pub async fn open(&self) -> Result<(), Arc<ConnectError>> {
         let shared = self.shared();
+        // What was asked to close is closed first, also where nobody waits for that: the connection that is there is not the one that is asked for.
+        if !*shared.wanted.borrow() {
+            shared.closed().await;
+        }
         let was_closed = shared.wanted.send_if_modified(|wanted| !std::mem::replace(wanted, true));
         let outcome = shared.connected_or_failed().await;
         if was_closed && outcome.is_err() {
