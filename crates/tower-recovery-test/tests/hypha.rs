@@ -70,6 +70,23 @@ async fn values_come_back_as_they_were_sent() {
 }
 
 #[tokio::test]
+async fn a_script_of_the_tests_own_is_given_the_connection_and_its_arguments() {
+    within(async {
+        let Some(server) = HyphaServer::start().await else { return };
+        let peer = server.peer("peer").await.unwrap();
+        let script = "class Refused(Exception): pass\n\
+                      async def main(server, fails):\n\
+                      \x20   if fails: raise Refused(\"no\")\n\
+                      \x20   return [server.config.workspace, {1}]\n";
+        let returned = peer.run(script, [("fails", Value::from(false))]).await.unwrap();
+        assert_eq!(returned, Value::Array(vec![Value::from("ws-user-root"), Value::from("{1}")]));
+        let raised = peer.run(script, [("fails", Value::from(true))]).await;
+        assert_eq!(raised, Err(PythonError::Raised { class: "Refused".into(), text: "no".into() }));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn sixteen_mebibytes_come_back_as_they_were_sent() {
     within(async {
         let Some(server) = HyphaServer::start().await else { return };

@@ -35,7 +35,11 @@ impl OpenCall {
             }
         }
         let callee = peer.rsplit('/').next().unwrap_or(peer);
-        if error.message() == format!("Method not found: {own}:{} at {callee}", self.method) {
+        let method = format!("{own}:{}", self.method);
+        // The latter is what hypha-rpc says of a service that it has not, since services are kept where sessions are.
+        let words =
+            [format!("Method not found: {method} at {callee}"), format!("Method expired or not found: {method}")];
+        if words.iter().any(|words| error.message() == words) {
             return CallError::MethodNotFound { peer: Arc::clone(peer), method: Arc::clone(&self.method) };
         }
         CallError::Remote(error)

@@ -94,6 +94,12 @@ class Peer:
         manager = await self._server.rpc.get_manager_service({"case_conversion": "snake"})
         return await manager[method](*args, **kwargs)
 
+    async def run(self, script, arguments):
+        # The name shows where its classes and errors are from.
+        scope = {"__name__": "script"}
+        exec(compile(script, "script.py", "exec"), scope)
+        return await scope["main"](self._server, **arguments)
+
     async def behave(self, method, behaviour):
         self._behaviours.set(method, behaviour)
 

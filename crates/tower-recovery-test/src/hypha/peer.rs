@@ -196,6 +196,16 @@ impl PythonPeer {
         self.command("manager", arguments).await
     }
 
+    /// Runs a script of the test's own: its `async def main(server, …)` is given the connection of `hypha-rpc` and these arguments, and what it returns
+    /// comes back. What it registers or starts stays. What is no plain value comes as text.
+    pub async fn run<'key>(
+        &self,
+        script: &str,
+        arguments: impl IntoIterator<Item = (&'key str, Value)>,
+    ) -> Result<Value, PythonError> {
+        self.command("run", [("script", Value::from(script)), ("arguments", map(arguments))]).await
+    }
+
     /// Makes the server forget a service, also another client's, which is not told.
     pub async fn unregister_service(&self, service: &str) -> Result<(), PythonError> {
         self.manager("unregister_service", [Value::from(service)], []).await.map(drop)

@@ -114,8 +114,9 @@ impl<Handle: Clone + Send + 'static> HandleCache<Handle> {
     /// [`LookUp::evicted`] is advice. A resolver that has nobody else to offer may name the evicted instance, which is installed, and makes the pause before the next resolve grow; it may fail as
     /// well. Nobody is avoided for good: once any instance was found, nothing is said against the one before it.
     ///
-    /// A look-up beside a handle that serves (a refresh, a suspicion) is told of nobody, and may lead back to whoever was evicted before: have the resolver name the same instance for as long as it serves. If that handle is evicted before it has answered, and it then names the evicted instance, it did not know: its answer is
-    /// dropped, and those who wait have the registry asked once more, after the floor. So an eviction causes one resolve here too; what goes before it was asked for something else.
+    /// A look-up beside a handle that serves (a refresh, a suspicion) is told of nobody, and may lead back to whoever was evicted before: have the resolver name the same instance for as long as it
+    /// serves. If that handle is evicted before the look-up has answered, and it then names the evicted instance, it did not know: its answer is dropped, and those who wait have the registry asked
+    /// once more, after the floor. So an eviction causes one resolve here too; what goes before it was asked for something else.
     ///
     /// # Examples
     ///

@@ -1,0 +1,56 @@
+//! How long a caller waits: for as long as there are signs of life.
+
+use std::time::{Duration, Instant};
+
+use tower_recovery_hypha::{Call, CallError, Value};
+
+use crate::hypha::{echoing, map, probe, with_hypha};
+
+#[tokio::test]
+async fn python_has_more_time_than_the_rust_caller_waits_if_it_shows_that_it_lives() {
+    with_hypha(async |hypha| {
+        let client = hypha.builder("patient").answer_timeout(Duration::from_secs(1)).connect().await.unwrap();
+        let began = Instant::now();
+        let done = probe(&client).await.call_method(Call::new("slow").arg(3)).await.unwrap();
+        assert_eq!(done, Value::from("done"));
+        assert!(began.elapsed() >= Duration::from_secs(3));
+        client.close().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn rust_has_more_time_than_the_python_caller_waits_if_it_shows_that_it_lives() {
+    with_hypha(async |hypha| {
+        let client = hypha.client("slow").await;
+        let service = echoing("slow").method("slow", |_| async {
+            tokio::time::sleep(Duration::from_secs(5)).await;
+            Ok(Value::from("done"))
+        });
+        client.offer(service).await.unwrap();
+        let script = "from hypha_rpc import connect_to_server\n\
+                      async def main(server, config):\n\
+                      \x20   async with connect_to_server({**config, 'method_timeout': 2}) as impatient:\n\
+                      \x20       return await (await impatient.get_service('slow')).slow()\n";
+        let config = map([("server_url", hypha.server.url().into()), ("token", hypha.server.token().into())]);
+        assert_eq!(hypha.user.run(script, [("config", config)]).await, Ok(Value::from("done")));
+        client.close().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_python_process_that_stands_still_shows_no_sign_of_life_and_the_call_times_out() {
+    with_hypha(async |hypha| {
+        let frozen = hypha.server.peer("standing-still").await.unwrap();
+        frozen.run(include_str!("probe.py"), []).await.unwrap();
+        let limit = Duration::from_secs(1);
+        let client = hypha.builder("impatient").answer_timeout(limit).connect().await.unwrap();
+        let service = client.find(&"standing-still:probe".parse().unwrap()).await.unwrap();
+        let error = service.call_method(Call::new("freeze").arg(30)).await.unwrap_err();
+        assert!(matches!(error, CallError::TimedOut { silent } if silent == limit), "{error:?}");
+        frozen.kill();
+        client.close().await;
+    })
+    .await;
+}
