@@ -47,6 +47,12 @@ async fn stay_connected(shared: &Arc<Shared>, outbox: &mut mpsc::Receiver<Outgoi
             Ok((socket, admission)) => {
                 let began = Instant::now();
                 shared.begin_session(&admission);
+                // Or else the calls that register would fail at once, like all others.
+                shared.status.send_if_modified(|status| {
+                    let ConnectionStatus::Refused(error) = status else { return false };
+                    *status = ConnectionStatus::Connecting { failures, last: Some(Arc::clone(error)) };
+                    true
+                });
                 let begin = announcing::announce(shared);
                 let unwanted = until_unwanted(wanted.clone());
                 let ended = session::run(shared, socket, &admission, outbox, begin, unwanted).await;
