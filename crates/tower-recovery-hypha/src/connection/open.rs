@@ -23,6 +23,10 @@ pub(super) trait Transport: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Transport for T {}
 
+/// What the server passes on at the most: the 16 MiB that uvicorn takes from a client, with the head that the server writes anew. The websocket ends at a longer message, so with a lower
+/// limit any client could end the connection of any other one. What is longer than a frame may be is left out when it is here.
+const LONGEST_MESSAGE: usize = (16 << 20) + (256 << 10);
+
 /// What the server says when it lets a client in.
 #[derive(Debug)]
 pub(crate) struct Admission {
@@ -130,8 +134,8 @@ async fn handshake(shared: &Shared) -> Result<Socket, ConnectError> {
     stream.set_nodelay(true).map_err(unreachable)?;
     let stream: Box<dyn Transport> =
         if *is_secure { shared.settings.tls.connect(name, stream).await? } else { Box::new(stream) };
-    let longest = shared.settings.limits.max_frame_bytes;
-    let config = WebSocketConfig::default().max_message_size(Some(longest)).max_frame_size(Some(longest));
+    let longest = Some(LONGEST_MESSAGE.max(shared.settings.limits.max_frame_bytes));
+    let config = WebSocketConfig::default().max_message_size(longest).max_frame_size(longest);
     let (socket, _) = client_async_with_config(uri, stream, Some(config)).await.map_err(websocket)?;
     Ok(socket)
 }
