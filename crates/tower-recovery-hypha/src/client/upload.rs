@@ -19,6 +19,8 @@ pub(crate) const CHUNK: usize = 256 * 1024;
 pub(crate) const SLACK: usize = 512;
 /// How many pieces may be under way at a time.
 const AT_A_TIME: usize = 8;
+/// Over how many connections a long answer is sent.
+const MOST_TRIES: u32 = 8;
 
 /// Sends a long request. The callee executes nothing before it is told that all is there, so until then the request was not sent.
 pub(super) async fn request(
@@ -45,7 +47,8 @@ pub(super) async fn request(
 
     let key: Box<str> = format!("{:032x}", fastrand::u128(..)).into();
     let upload = Upload { shared, to: Target::Peer(Arc::clone(&to)), key: &key, extends: false, patience };
-    upload.pieces(message).await.map_err(|error| CallError::Upload(Box::new(error)))?;
+    upload.pieces(&message).await.map_err(|error| CallError::Upload(Box::new(error)))?;
+    drop(message);
 
     // From the moment in which this is handed over, the request may be executed.
     let mut process = shared.calls.open_for(&upload.to, "services.built-in.message_cache.process".into(), &ticket);
@@ -67,7 +70,7 @@ pub(super) async fn request(
     outcome.await.unwrap_or_else(|| Err(CallError::NotConnected { waited: patience.connection, last: None }))
 }
 
-/// Sends a long answer: `method` is what the caller gave for it, and the key of the pieces its own name for the call, so that they count as signs of life.
+/// Sends a long answer, over the next connection if the first is cut: `method` is what the caller gave for it, and the key of the pieces its own name for the call, so that they count as signs of life.
 pub(crate) async fn answer(
     shared: &Arc<Shared>,
     to: Arc<str>,
@@ -82,8 +85,14 @@ pub(crate) async fn answer(
     let key = session.unwrap_or(&random);
     let patience = shared.settings.patience;
     let upload = Upload { shared, to: Target::Peer(to), key, extends: session.is_some(), patience };
-    upload.pieces(message).await?;
-    upload.step("process", &[]).await
+    let mut tries = 1;
+    loop {
+        match upload.whole(&message).await {
+            // Over the next connection from the beginning. A caller who has the answer by then has forgotten the call, and refuses.
+            Err(CallError::ConnectionLost { .. } | CallError::NotConnected { .. }) if tries < MOST_TRIES => tries += 1,
+            outcome => return outcome,
+        }
+    }
 }
 
 struct Upload<'a> {
@@ -96,7 +105,16 @@ struct Upload<'a> {
 }
 
 impl Upload<'_> {
-    async fn pieces(&self, message: Vec<u8>) -> Result<(), CallError> {
+    async fn whole(&self, message: &[u8]) -> Result<(), CallError> {
+        self.pieces(message).await?;
+        let processed = self.step("process", &[]).await;
+        if processed.is_err() {
+            self.take_back();
+        }
+        processed
+    }
+
+    async fn pieces(&self, message: &[u8]) -> Result<(), CallError> {
         let abandoned = Abandoned(Some(self));
         self.step("create", &[]).await?;
         let pieces = (0..message.len().div_ceil(CHUNK)).map(|index| {
@@ -107,6 +125,12 @@ impl Upload<'_> {
         stream::iter(pieces).buffer_unordered(AT_A_TIME).try_collect::<()>().await?;
         abandoned.is_complete();
         Ok(())
+    }
+
+    /// The receiver need not keep the pieces that it has.
+    fn take_back(&self) {
+        let args = [Value::from(self.key)];
+        self.shared.try_send(self.to.clone(), "services.built-in.message_cache.remove", &args);
     }
 
     async fn step(&self, step: &str, values: &[Value]) -> Result<(), CallError> {
@@ -124,7 +148,7 @@ impl Upload<'_> {
     }
 }
 
-/// Pieces that will not be complete: the receiver need not keep them.
+/// Pieces that will not be complete.
 struct Abandoned<'a, 'b>(Option<&'a Upload<'b>>);
 
 impl Abandoned<'_, '_> {
@@ -136,8 +160,7 @@ impl Abandoned<'_, '_> {
 impl Drop for Abandoned<'_, '_> {
     fn drop(&mut self) {
         if let Some(upload) = self.0 {
-            let args = [Value::from(upload.key)];
-            upload.shared.try_send(upload.to.clone(), "services.built-in.message_cache.remove", &args);
+            upload.take_back();
         }
     }
 }
