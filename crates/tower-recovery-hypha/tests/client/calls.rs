@@ -167,7 +167,7 @@ async fn a_method_that_is_not_there_is_told_from_an_error_that_says_so_of_anothe
 async fn a_server_that_has_closed_its_end_is_left_and_come_back_to() {
     let (server, mut link, client) = connected().await;
     let (turned_down, waiting) = (call(&client, Call::new("get")), call(&client, Call::new("put")));
-    let mut frames = vec![link.any_frame().await, link.any_frame().await];
+    let mut frames = [link.any_frame().await, link.any_frame().await];
     frames.sort_by(|one, other| one.method().cmp(other.method()));
     link.turn_down(&frames[0], &format!("Connection has already been closed (client: {OWN_ID})")).await;
     let own = error(turned_down).await;
@@ -197,7 +197,7 @@ async fn heartbeats_give_a_call_more_time() {
     let mut answered = call(&client, Call::new("get"));
     let frame = link.any_frame().await;
     assert_eq!(*frame.body("t"), Value::from(0.15), "two in the time that it waits");
-    let began = std::time::Instant::now();
+    let began = tokio::time::Instant::now();
     // The pace of the callee: this is what is measured, nothing is waited for.
     let mut beats = tokio::time::interval(LIMIT / 10);
     while began.elapsed() < 3 * LIMIT {

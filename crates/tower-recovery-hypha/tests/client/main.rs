@@ -1,5 +1,7 @@
 //! The client against a server whose every frame the test writes, for orders of events that a real one cannot be forced into.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail like the tests do")]
+
 mod calls;
 mod connecting;
 mod long_requests;

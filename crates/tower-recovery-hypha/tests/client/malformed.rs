@@ -113,7 +113,7 @@ async fn texts_that_are_none_of_the_servers_are_left_out() {
 async fn an_answer_that_cannot_be_read_fails_its_call_alone() {
     let (_server, mut link, client) = connected().await;
     let (bad, good) = (call(&client, Call::new("bad")), call(&client, Call::new("good")));
-    let mut frames = vec![link.any_frame().await, link.any_frame().await];
+    let mut frames = [link.any_frame().await, link.any_frame().await];
     frames.sort_by(|one, other| one.method().cmp(other.method()));
     let method = format!("{}.resolve", frames[0].session());
     let answer = |from: &str| {

@@ -1,8 +1,9 @@
 //! Connections that are lost, and made again.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
+use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::{Message, protocol::CloseFrame};
 use tower_recovery_hypha::{Call, CallError, ConnectError, ConnectionStatus, LocalService, Value};
 

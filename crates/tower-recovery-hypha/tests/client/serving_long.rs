@@ -65,7 +65,7 @@ async fn long_arguments_are_put_together_whatever_the_order_of_their_pieces() {
         assert!(step(&mut link, PEER, "set", set).await);
     }
     link.call(PEER, "services.built-in.message_cache.process", "last", vec!["key".into(), false.into()]).await;
-    let mut answers = vec![link.any_frame().await, link.any_frame().await];
+    let mut answers = [link.any_frame().await, link.any_frame().await];
     answers.sort_by(|one, other| one.method().cmp(other.method()));
     assert_eq!((answers[0].method(), answers[1].method()), ("last.resolve", "long.resolve"));
     assert!(answers.iter().all(|answer| answer.to() == PEER), "not whom the message names: {answers:?}");
