@@ -4,11 +4,14 @@
 
 mod calls;
 mod connecting;
+mod delivery;
 mod long_requests;
 mod malformed;
+mod opening;
 mod reconnecting;
 mod registry;
 mod serving;
+mod serving_lives;
 mod serving_long;
 mod support;
 #[cfg(feature = "rustls")]
