@@ -136,7 +136,7 @@ impl HyphaClient {
         outcome
     }
 
-    /// Closes the connection, and connects no more. Calls that wait for answers end as maybe sent, so wait for yours before. The server has 3 s to say that it is closed, too.
+    /// Closes the connection, and connects no more, unless somebody opens the client again meanwhile. Calls that wait for answers end as maybe sent, so wait for yours before. The server has 3 s to say that it is closed, too.
     ///
     /// # Cancel safety
     ///
@@ -144,10 +144,12 @@ impl HyphaClient {
     pub async fn close(&self) {
         let shared = self.shared();
         shared.wanted.send_replace(false);
-        let mut status = shared.status.subscribe();
-        let closed = status.wait_for(|status| matches!(status, ConnectionStatus::Closed));
-        // The sender is in what this client holds.
-        let _ = closed.await;
+        let (mut status, mut wanted) = (shared.status.subscribe(), shared.wanted.subscribe());
+        // The senders are in what this client holds.
+        tokio::select! {
+            _ = status.wait_for(|status| matches!(status, ConnectionStatus::Closed)) => {}
+            _ = wanted.wait_for(|wanted| *wanted) => {}
+        }
     }
 
     /// How the connection is, and a way to wait for changes.

@@ -166,9 +166,10 @@ impl Shared {
         CallError::NotConnected { waited: patience.connection, last }
     }
 
-    /// Waits until the connection is there, or the next try has failed.
+    /// Waits until the connection is there, the next try has failed, or nobody wants it any more.
     pub(crate) async fn connected_or_failed(&self) -> Result<(), Arc<ConnectError>> {
         let mut status = self.status.subscribe();
+        let mut wanted = self.wanted.subscribe();
         loop {
             match &*status.borrow_and_update() {
                 ConnectionStatus::Connected => return Ok(()),
@@ -177,8 +178,10 @@ impl Shared {
                 }
                 ConnectionStatus::Closed | ConnectionStatus::Connecting { last: None, .. } => {}
             }
-            if status.changed().await.is_err() {
-                return Err(Arc::new(ConnectError::Closed));
+            tokio::select! {
+                // The senders live as long as this.
+                _ = status.changed() => {}
+                _ = wanted.wait_for(|wanted| !*wanted) => return Err(Arc::new(ConnectError::Closed)),
             }
         }
     }
