@@ -18,7 +18,7 @@ use crate::{CallError, ConnectError, ConnectionStatus, HyphaClient, ServiceInfo,
 /// The probe is over all services that the client [offers](HyphaClient::offer), and the one that every client has. A registration carries a mark of the connection over which it was made, so
 /// that neither what is left of an earlier connection nor another process of the same id is taken for it.
 ///
-/// The handles of the client stay good through a rebuild: they wait for the connection that follows.
+/// The handles of the client stay good through a rebuild: calls wait for the connection that follows, as [long](crate::HyphaClientBuilder::connection_wait) as where one was lost.
 ///
 /// # Examples
 ///
@@ -85,9 +85,11 @@ impl Registrar for HyphaRegistrar {
                 other => other,
             });
         }
-        // While the client repairs its connection itself, what the registry says is no answer to the question, which is about the connection that is there.
-        let mark = shared.services.nonce();
+        // While the client repairs its connection itself, what the registry says is no answer to the question, which is about the connection that is there: it is waited for, as long as the look-up may take.
+        let mut status = shared.status.subscribe();
+        let _ = status.wait_for(|status| !matches!(status, ConnectionStatus::Connecting { .. })).await;
         self.check_connected()?;
+        let mark = shared.services.nonce();
         let registered = manager::list_services_of(shared, &shared.settings.client_id).await.map_err(call_failure)?;
         if shared.services.nonce() != mark {
             return Err(call_failure(CallError::ConnectionLost { reason: "it was made anew meanwhile".into() }));
@@ -96,8 +98,10 @@ impl Registrar for HyphaRegistrar {
     }
 
     async fn close(&mut self, mut connection: OpenClient) {
-        self.client.close().await;
+        // Calls wait: another connection follows.
+        let closed = self.client.shared().close(true);
         connection.client = None;
+        closed.await;
     }
 
     /// The server lets the client in by its user's token, and not by that for coming back, so that it notices another one of the same id.
@@ -174,7 +178,8 @@ impl HyphaClient {
 impl Drop for OpenClient {
     fn drop(&mut self) {
         if let Some(client) = &self.client {
-            client.shared().wanted.send_replace(false);
+            // Nobody opens it again, and nobody waits for it to be closed.
+            drop(client.shared().close(false));
         }
     }
 }

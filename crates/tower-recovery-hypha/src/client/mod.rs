@@ -30,7 +30,7 @@ pub(crate) use self::{
 use crate::{
     Call, CallError, ConnectError, ConnectionStatus, LocalService,
     calls::Target,
-    connection::{Tokens, supervise},
+    connection::{Tokens, Wanted, supervise},
     manager,
 };
 
@@ -166,24 +166,22 @@ impl HyphaClient {
     /// The client goes on connecting.
     pub async fn open(&self) -> Result<(), Arc<ConnectError>> {
         let shared = self.shared();
-        let was_closed = shared.wanted.send_if_modified(|wanted| !std::mem::replace(wanted, true));
+        let was_closed = shared.wanted.send_if_modified(Wanted::open);
         let outcome = shared.connected_or_failed().await;
         if was_closed && outcome.is_err() {
-            self.close().await;
+            let calls_wait = shared.wanted.borrow().calls_wait;
+            shared.close(calls_wait).await;
         }
         outcome
     }
 
-    /// Closes the connection, and connects no more. Calls that wait for answers end as maybe sent, so wait for yours before. The server has 3 s to say that it is closed, too.
+    /// Closes the connection, and connects no more, unless somebody opens the client again meanwhile. Calls that wait for answers end as maybe sent, so wait for yours before. The server has 3 s to say that it is closed, too.
     ///
     /// # Cancel safety
     ///
     /// The client goes on closing.
     pub async fn close(&self) {
-        let shared = self.shared();
-        let closed = shared.closed();
-        shared.wanted.send_replace(false);
-        closed.await;
+        self.shared().close(false).await;
     }
 
     /// The client for those who must not keep it: above all the methods of a [`LocalService`] of its own that make calls. The client holds them, so one that held the client in turn would keep it, and its

@@ -15,7 +15,7 @@ use super::settings::Settings;
 use crate::{
     CallError, ConnectError, ConnectionStatus,
     calls::{Calls, Patience, Target, Ticket},
-    connection::{Admission, Heard, Milestones, Outgoing, Tokens},
+    connection::{Admission, Heard, Milestones, Outgoing, Tokens, Wanted},
     serving::Services,
     wire::{Body, encode_body},
 };
@@ -30,8 +30,8 @@ pub(crate) struct Shared {
     pub(crate) malformed: Malformed,
     pub(crate) status: watch::Sender<ConnectionStatus>,
     pub(crate) milestones: watch::Sender<Milestones>,
-    /// Whether its user wants a connection.
-    pub(crate) wanted: watch::Sender<bool>,
+    /// What its user wants of it.
+    pub(crate) wanted: watch::Sender<Wanted>,
     /// The server said that it has closed its end of the connection, over the connection.
     pub(crate) own_connection_closed: Notify,
     lanes: Lanes,
@@ -112,7 +112,7 @@ impl Shared {
             malformed: Malformed::default(),
             status: watch::Sender::new(ConnectionStatus::Closed),
             milestones: watch::Sender::new(Milestones::default()),
-            wanted: watch::Sender::new(false),
+            wanted: watch::Sender::new(Wanted::default()),
             own_connection_closed: Notify::new(),
             lanes: Lanes { urgent, rest },
             own_id: OnceLock::new(),
@@ -191,9 +191,11 @@ impl Shared {
     /// Whether a call may wait for a connection at all.
     fn check_open(&self) -> Result<(), CallError> {
         match &*self.status.borrow() {
-            ConnectionStatus::Closed | ConnectionStatus::Closing => Err(CallError::Closed),
+            ConnectionStatus::Closed | ConnectionStatus::Closing if !self.wanted.borrow().calls_wait => {
+                Err(CallError::Closed)
+            }
             ConnectionStatus::Refused(error) => Err(CallError::Refused(Arc::clone(error))),
-            ConnectionStatus::Connecting { .. } | ConnectionStatus::Connected => Ok(()),
+            _ => Ok(()),
         }
     }
 
@@ -222,13 +224,15 @@ impl Shared {
             (self.status.subscribe(), self.milestones.subscribe(), self.wanted.subscribe());
         let before = milestones.borrow_and_update().failures;
         loop {
-            if !*wanted.borrow_and_update() {
+            let Wanted { is_open, closings, .. } = *wanted.borrow_and_update();
+            if !is_open {
                 return Err(Arc::new(ConnectError::Closed));
             }
-            if status.borrow_and_update().is_connected() {
+            let milestone = milestones.borrow_and_update().clone();
+            // One that is about to be closed is not the one that was asked for.
+            if milestone.closings == closings && status.borrow_and_update().is_connected() {
                 return Ok(());
             }
-            let milestone = milestones.borrow_and_update().clone();
             if milestone.failures > before {
                 return Err(milestone.last_failure.unwrap_or_else(|| Arc::new(ConnectError::Closed)));
             }
@@ -241,20 +245,14 @@ impl Shared {
         }
     }
 
-    /// Waits until the connection is closed, or was since this was called.
-    pub(crate) fn closed(&self) -> impl Future<Output = ()> + Send + use<> {
-        let (mut status, mut milestones) = (self.status.subscribe(), self.milestones.subscribe());
-        let before = milestones.borrow_and_update().closings;
+    /// Closes the connection, and waits until it is closed.
+    pub(crate) fn close(&self, calls_wait: bool) -> impl Future<Output = ()> + Send + use<> {
+        self.wanted.send_modify(|wanted| wanted.close(calls_wait));
+        let asked_for = self.wanted.borrow().closings;
+        let mut milestones = self.milestones.subscribe();
         async move {
-            while !status.borrow_and_update().is_closed() && milestones.borrow_and_update().closings == before {
-                let changed = tokio::select! {
-                    changed = status.changed() => changed,
-                    changed = milestones.changed() => changed,
-                };
-                if changed.is_err() {
-                    return;
-                }
-            }
+            // An error: the client has gone, and its connection with it.
+            let _ = milestones.wait_for(|milestones| milestones.closings >= asked_for).await;
         }
     }
 
@@ -275,13 +273,16 @@ impl Shared {
         });
     }
 
-    /// It is closed, and nothing waits for it any more.
-    pub(crate) fn was_closed(&self) {
+    /// It is closed, as often as that was asked for.
+    pub(crate) fn was_closed(&self, closings: u64, calls_wait: bool) {
         self.tokens.forget_if_another_is_there();
+        // The status first: a call that begins later sees it, and one that began before is in the table.
         self.status.send_replace(ConnectionStatus::Closed);
         self.end_session(&"the client was closed".into());
-        self.calls.give_up_unsent(|| CallError::Closed);
-        self.milestones.send_modify(|milestones| milestones.closings += 1);
+        if !calls_wait {
+            self.calls.give_up_unsent(|| CallError::Closed);
+        }
+        self.milestones.send_modify(|milestones| milestones.closings = closings);
     }
 
     fn lock_session(&self) -> MutexGuard<'_, Option<Session>> {

@@ -22,6 +22,7 @@ mod status;
 mod supervisor;
 mod tls;
 mod tokens;
+mod wanted;
 mod writing;
 
 pub(crate) use self::{
@@ -34,6 +35,7 @@ pub(crate) use self::{
     supervisor::{Reconnect, supervise},
     tls::Tls,
     tokens::Tokens,
+    wanted::Wanted,
     writing::Outgoing,
 };
 pub use self::{endpoint::InvalidServerUrl, status::ConnectionStatus};

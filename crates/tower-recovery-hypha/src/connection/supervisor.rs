@@ -8,7 +8,7 @@ use tokio::{
 };
 
 use super::{
-    ConnectionStatus,
+    ConnectionStatus, Wanted,
     open::open,
     session::{self, Ended},
 };
@@ -24,30 +24,45 @@ const FLAP: Duration = Duration::from_secs(5);
 pub(crate) async fn supervise(shared: Arc<Shared>, mut outbox: Outbox) {
     let mut wanted = shared.wanted.subscribe();
     loop {
-        if wanted.wait_for(|wanted| *wanted).await.is_err() {
+        let Wanted { is_open, closings, calls_wait } = *wanted.borrow_and_update();
+        shared.was_closed(closings, calls_wait);
+        if is_open {
+            stay_connected(&shared, &mut outbox, &wanted, closings).await;
+        } else if wanted.changed().await.is_err() {
             return;
         }
-        stay_connected(&shared, &mut outbox, &wanted).await;
-        shared.was_closed();
     }
 }
 
-/// Until it is not wanted any more.
-async fn stay_connected(shared: &Arc<Shared>, outbox: &mut Outbox, wanted: &watch::Receiver<bool>) {
+/// Until another closing is asked for.
+async fn stay_connected(shared: &Arc<Shared>, outbox: &mut Outbox, wanted: &watch::Receiver<Wanted>, closings: u64) {
+    let until_unwanted = || {
+        let mut wanted = wanted.clone();
+        async move {
+            // The sender is in what the task itself holds.
+            let _ = wanted.wait_for(|wanted| wanted.closings != closings).await;
+        }
+    };
     let mut failures = 0;
     shared.status.send_replace(ConnectionStatus::Connecting { failures, last: None });
     loop {
         let opened = tokio::select! {
             opened = open(shared) => opened,
-            () = until_unwanted(wanted.clone()) => return,
+            () = until_unwanted() => return,
         };
         let error = match opened {
             Err(error) => error,
             Ok((socket, admission)) => {
                 let began = Instant::now();
                 shared.begin_session(&admission);
+                // Or else the calls that register would fail at once, like all others.
+                shared.status.send_if_modified(|status| {
+                    let ConnectionStatus::Refused(error) = status else { return false };
+                    *status = ConnectionStatus::Connecting { failures, last: Some(Arc::clone(error)) };
+                    true
+                });
                 let begin = announcing::announce(shared);
-                let unwanted = until_unwanted(wanted.clone());
+                let unwanted = until_unwanted();
                 let ended = session::run(shared, socket, &admission, outbox, begin, unwanted).await;
                 if shared.status.borrow().is_connected() && began.elapsed() >= FLAP {
                     failures = 0;
@@ -69,14 +84,9 @@ async fn stay_connected(shared: &Arc<Shared>, outbox: &mut Outbox, wanted: &watc
             shared.settings.reconnect.pause(if error.is_to_wait_for() { u32::MAX } else { failures }, fastrand::f64());
         tokio::select! {
             () = sleep(pause) => {}
-            () = until_unwanted(wanted.clone()) => return,
+            () = until_unwanted() => return,
         }
     }
-}
-
-async fn until_unwanted(mut wanted: watch::Receiver<bool>) {
-    // The sender is in what the task itself holds.
-    let _ = wanted.wait_for(|wanted| !*wanted).await;
 }
 
 /// How long the next try to connect waits.

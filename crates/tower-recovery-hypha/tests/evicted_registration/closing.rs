@@ -2,10 +2,10 @@
 
 use futures_util::FutureExt;
 use tower_recovery::registration::{Presence, Registrar};
-use tower_recovery_hypha::{ConnectionStatus, HyphaRegistrar};
+use tower_recovery_hypha::{CallError, ConnectionStatus, HyphaRegistrar, Value};
 use tower_recovery_test::CuttingProxy;
 
-use crate::support::{Hypha, Settings, Work, entries, found, service, start, within};
+use crate::support::{Hypha, Settings, Work, echo, entries, found, service, start, within};
 
 #[tokio::test]
 async fn a_rebuild_while_the_client_connects_by_itself_ends_registered() {
@@ -56,6 +56,27 @@ async fn steps_of_a_rebuild_that_are_dropped_leave_nothing_that_the_next_one_can
         found(&hypha.user, &id).await;
         assert_eq!(entries(&hypha.user, &peer).await, ["built-in", "worker"]);
         assert!(!hypha.had_two_at_a_time(&peer), "{}", hypha.server.logs());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn calls_that_come_during_a_rebuild_wait_for_the_connection_that_follows() {
+    within(async {
+        let Some(hypha) = Hypha::shared().await else { return };
+        let client = Settings::of(&hypha.server, "held").connect().await;
+        let (mut registrar, connection) = HyphaRegistrar::new(client.clone());
+        registrar.close(connection).await;
+        let mut waits = client.manager(echo());
+        assert!((&mut waits).now_or_never().is_none());
+        let connection = registrar.connect().await.unwrap();
+        assert_eq!(waits.await.unwrap(), Value::from("ping"));
+
+        // Whoever gives the registrar up does not open the client again.
+        registrar.close(connection).await;
+        assert!(client.manager(echo()).now_or_never().is_none());
+        drop(registrar);
+        assert!(matches!(client.manager(echo()).await, Err(CallError::Closed)));
     })
     .await;
 }

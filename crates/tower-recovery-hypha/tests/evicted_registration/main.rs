@@ -8,6 +8,7 @@ mod duplicate;
 mod fleet;
 mod forgotten;
 mod frozen_server;
+mod in_flight;
 mod reaped;
 mod restarted;
 mod shutdown;

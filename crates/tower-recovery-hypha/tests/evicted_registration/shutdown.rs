@@ -28,8 +28,8 @@ async fn what_is_withdrawn_or_closed_is_not_found_from_then_on() {
         worker.tasks.shutdown().await;
         worker.client.close().await;
         // The server says that it is closed a moment before it forgets the client.
-        println!("closed: not found any more after {:?}", gone(&hypha.user, &id).await);
-        assert_eq!(entries(&hypha.user, &peer).await, Vec::<String>::new());
+        println!("closed: not found any more after {:?}", gone(&hypha.user, &peer).await);
+        assert!(hypha.user.resolve(&id, None).await.unwrap_err().text().contains("Service not found"));
         assert!(matches!(worker.client.manager(echo()).await, Err(CallError::Closed)));
     })
     .await;
@@ -55,7 +55,7 @@ async fn a_probe_that_is_dropped_closes_the_client_and_one_that_is_told_to_end_g
         drop(probe_);
         let mut status = client.status();
         status.wait_for(|status| matches!(status, ConnectionStatus::Closed)).await.unwrap();
-        gone(&hypha.user, &id).await;
+        gone(&hypha.user, &client.id()).await;
 
         // A closed client is no dead end.
         let (mut registrar, connection) = HyphaRegistrar::new(client);

@@ -1,14 +1,8 @@
 //! A worker: a client under a fixed id that offers one service and looks after its registration.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::time::Duration;
 
-use tokio::{task::JoinSet, time::timeout};
+use tokio::{sync::watch, task::JoinSet, time::timeout};
 use tower_recovery::{
     RegistrationMonitor, RegistrationProbe,
     registration::{RegistrationProbeBuilder, RegistrationStatus},
@@ -61,18 +55,24 @@ pub(crate) struct Worker {
 pub(crate) struct Work {
     pub(crate) may_end: Gate,
     pub(crate) began: Gate,
-    done: Arc<AtomicU64>,
+    done: watch::Sender<u64>,
 }
 
 impl Work {
     pub(crate) fn done(&self) -> u64 {
-        self.done.load(Ordering::SeqCst)
+        *self.done.borrow()
+    }
+
+    /// Waits until it was done so often.
+    pub(crate) async fn ended(&self, times: u64) {
+        let mut done = self.done.subscribe();
+        timeout(Duration::from_secs(30), done.wait_for(|done| *done >= times)).await.expect("it ends").unwrap();
     }
 
     async fn run(self) -> Value {
         self.began.open();
         self.may_end.opened().await;
-        self.done.fetch_add(1, Ordering::SeqCst);
+        self.done.send_modify(|done| *done += 1);
         Value::from("done")
     }
 }
