@@ -175,7 +175,7 @@ impl HyphaClient {
         outcome
     }
 
-    /// Closes the connection, and connects no more. Calls that wait for answers end as maybe sent, so wait for yours before. The server has 3 s to say that it is closed, too.
+    /// Closes the connection, and connects no more, unless somebody opens the client again meanwhile. Calls that wait for answers end as maybe sent, so wait for yours before. The server has 3 s to say that it is closed, too.
     ///
     /// # Cancel safety
     ///

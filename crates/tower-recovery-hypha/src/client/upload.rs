@@ -19,6 +19,8 @@ pub(crate) const CHUNK: usize = 256 * 1024;
 pub(crate) const SLACK: usize = 512;
 /// How many pieces may be under way at a time.
 const AT_A_TIME: usize = 8;
+/// Over how many connections a long answer is sent.
+const MOST_TRIES: u32 = 8;
 
 /// Sends a long request. The callee executes nothing before it is told that all is there, so until then the request was not sent.
 pub(super) async fn request(
@@ -42,7 +44,7 @@ pub(super) async fn request(
     let key: Box<str> = format!("{:032x}", fastrand::u128(..)).into();
     let upload = Upload { shared, lane, to: Target::Peer(to), key: &key, extends: false, patience };
     let pieces = Pieces(Some(&upload));
-    upload.pieces(message).await.map_err(|error| CallError::Upload(Box::new(error)))?;
+    upload.pieces(&message).await.map_err(|error| CallError::Upload(Box::new(error)))?;
 
     // From the moment in which this is handed over, the request may be executed.
     let mut process = shared.calls.open_for(&upload.to, "services.built-in.message_cache.process".into(), &ticket);
@@ -68,7 +70,7 @@ pub(super) async fn request(
     outcome
 }
 
-/// Sends a long answer: `method` is what the caller gave for it, and the key of the pieces its own name for the call, so that they count as signs of life.
+/// Sends a long answer, over the next connection if the first is cut: `method` is what the caller gave for it, and the key of the pieces its own name for the call, so that they count as signs of life.
 pub(crate) async fn answer(
     shared: &Arc<Shared>,
     to: Arc<str>,
@@ -83,11 +85,23 @@ pub(crate) async fn answer(
     let key = session.unwrap_or(&random);
     let patience = shared.settings.patience;
     let upload = Upload { shared, lane: Lane::Rest, to: Target::Peer(to), key, extends: session.is_some(), patience };
-    let pieces = Pieces(Some(&upload));
-    upload.pieces(message).await?;
-    upload.step("process", &[]).await?;
-    pieces.were_taken();
-    Ok(())
+    let mut tries = 1;
+    loop {
+        let pieces = Pieces(Some(&upload));
+        let sent = async {
+            upload.pieces(&message).await?;
+            upload.step("process", &[]).await
+        };
+        match sent.await {
+            Ok(()) => {
+                pieces.were_taken();
+                return Ok(());
+            }
+            // Over the next connection from the beginning. A caller who has the answer by then has forgotten the call, and refuses.
+            Err(CallError::ConnectionLost { .. } | CallError::NotConnected { .. }) if tries < MOST_TRIES => tries += 1,
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 struct Upload<'a> {
@@ -101,7 +115,7 @@ struct Upload<'a> {
 }
 
 impl Upload<'_> {
-    async fn pieces(&self, message: Vec<u8>) -> Result<(), CallError> {
+    async fn pieces(&self, message: &[u8]) -> Result<(), CallError> {
         self.step("create", &[]).await?;
         let pieces = (0..message.len().div_ceil(CHUNK)).map(|index| {
             let end = message.len().min((index + 1) * CHUNK);

@@ -17,7 +17,8 @@ use tokio_tungstenite::{
 use super::Endpoint;
 use crate::{ConnectError, client::Shared};
 
-/// What the socket takes: more than a server relays (16 MiB, and what it adds), since one that takes less is cut by whoever sends more. What is longer than a frame may be is left out when it is there.
+/// What the socket takes: more than a server passes on, the 16 MiB that uvicorn takes from a client with the head that the server writes anew. The websocket ends at a longer message, so with a lower limit any client could end
+/// the connection of any other one. What is longer than a frame may be is left out when it is here.
 const LONGEST: usize = 32 << 20;
 
 pub(super) type Socket = WebSocketStream<Box<dyn Transport>>;

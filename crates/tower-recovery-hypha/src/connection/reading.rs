@@ -110,7 +110,8 @@ fn take_answer(shared: &Shared, call: IncomingCall) {
 }
 
 fn take_event(shared: &Shared, event: &IncomingEvent) {
-    if event.kind != "client_disconnected" {
+    // The server says it itself. What a client sends under this name is relayed, with the sender's.
+    if event.kind != "client_disconnected" || event.from.is_some() {
         return;
     }
     let field = |name: &str| {

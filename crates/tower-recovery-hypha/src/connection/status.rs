@@ -31,10 +31,6 @@ impl ConnectionStatus {
     pub fn is_connected(&self) -> bool {
         matches!(self, Self::Connected)
     }
-
-    pub(crate) fn is_closed(&self) -> bool {
-        matches!(self, Self::Closed)
-    }
 }
 
 /// What has happened since the client began: for those who wait for the next one of these, and would miss it in a status that goes on.

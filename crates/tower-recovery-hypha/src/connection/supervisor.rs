@@ -55,6 +55,12 @@ async fn stay_connected(shared: &Arc<Shared>, outbox: &mut Outbox, wanted: &watc
             Ok((socket, admission)) => {
                 let began = Instant::now();
                 shared.begin_session(&admission);
+                // Or else the calls that register would fail at once, like all others.
+                shared.status.send_if_modified(|status| {
+                    let ConnectionStatus::Refused(error) = status else { return false };
+                    *status = ConnectionStatus::Connecting { failures, last: Some(Arc::clone(error)) };
+                    true
+                });
                 let begin = announcing::announce(shared);
                 let unwanted = until_unwanted();
                 let ended = session::run(shared, socket, &admission, outbox, begin, unwanted).await;

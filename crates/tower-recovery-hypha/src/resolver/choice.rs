@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{SelectionMode, ServiceInfo};
+use crate::{SelectionMode, ServiceInfo, ServiceQuery};
 
 /// What the registry says of a name.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,11 +26,29 @@ pub(super) enum Choice {
     Ambiguous(Vec<Arc<str>>),
 }
 
-/// What the registry chose, where nothing speaks for asking who else there is: nobody evicted it, and nobody serves yet.
-pub(super) fn settled<'a>(found: &'a Found, evicted: Option<&str>, last: Option<&str>) -> Option<&'a ServiceInfo> {
+/// Whether the registry names one client by this mode only where no other offers the service.
+pub(super) fn is_the_only_one(query: &ServiceQuery, workspace: &str) -> bool {
+    match query.mode {
+        SelectionMode::Exact => true,
+        SelectionMode::Unspecified => query.id.workspace().unwrap_or(workspace) != "public" && query.id.app().is_none(),
+        _ => false,
+    }
+}
+
+/// What the registry chose, where nothing speaks for asking who else there is: nobody evicted it; and if one serves already, it is that one, and there is no other.
+pub(super) fn settled<'a>(
+    found: &'a Found,
+    evicted: Option<&str>,
+    last: Option<&str>,
+    is_the_only_one: bool,
+) -> Option<&'a ServiceInfo> {
     match found {
-        Found::One(info) if last.is_none() && evicted != Some(&*info.peer) => Some(info),
-        Found::One(_) | Found::Several => None,
+        Found::One(info) => {
+            let is_evicted = evicted == Some(&*info.peer);
+            let stays = last.is_none_or(|last| last == &*info.peer && is_the_only_one);
+            (!is_evicted && stays).then_some(info)
+        }
+        Found::Several => None,
     }
 }
 
@@ -75,16 +93,53 @@ mod tests {
     #[test]
     fn what_the_registry_chose_is_taken_where_nothing_speaks_against_it() {
         let found = Found::One(client("ws/a"));
-        for (evicted, last, is_settled) in [
-            (None, None, true),
-            (None, Some("ws/a"), false),
-            (Some("ws/b"), None, true),
-            (Some("ws/a"), None, false),
-            (None, Some("ws/b"), false),
+        for (evicted, last, is_the_only_one, is_settled) in [
+            (None, None, true, true),
+            (None, None, false, true),
+            (None, Some("ws/a"), true, true),
+            (None, Some("ws/a"), false, false),
+            (Some("ws/b"), None, false, true),
+            (Some("ws/a"), None, true, false),
+            (None, Some("ws/b"), true, false),
         ] {
-            assert_eq!(settled(&found, evicted, last).is_some(), is_settled, "{evicted:?} {last:?}");
+            let settled = settled(&found, evicted, last, is_the_only_one);
+            assert_eq!(settled.is_some(), is_settled, "{evicted:?} {last:?} {is_the_only_one}");
         }
-        assert_eq!(settled(&Found::Several, None, None), None);
+        assert_eq!(settled(&Found::Several, None, None, false), None);
+    }
+
+    #[test]
+    fn one_that_the_registry_chose_by_chance_may_have_others_beside_it() {
+        for (id, mode, expected) in [
+            ("manager", SelectionMode::Unspecified, true),
+            ("ws/a:manager", SelectionMode::Unspecified, true),
+            ("public/manager", SelectionMode::Unspecified, false),
+            ("manager@app", SelectionMode::Unspecified, false),
+            ("public/manager", SelectionMode::Exact, true),
+            ("manager", SelectionMode::Random, false),
+            ("manager", SelectionMode::First, false),
+        ] {
+            let query = ServiceQuery::new(id.parse().unwrap(), mode);
+            assert_eq!(is_the_only_one(&query, "ws"), expected, "{query:?}");
+        }
+        let bare = ServiceQuery::from("manager".parse::<crate::ServiceId>().unwrap());
+        assert!(!is_the_only_one(&bare, "public"));
+    }
+
+    #[test]
+    fn the_one_that_serves_is_not_pinged_if_it_is_alone() {
+        let choice =
+            choose(Found::One(client("ws/a")), vec![client("ws/a")], None, Some("ws/a"), &SelectionMode::Random);
+        assert_eq!(choice, Choice::Take(client("ws/a")));
+    }
+
+    #[test]
+    fn the_one_that_serves_is_pinged_if_there_are_others_also_where_chance_named_it() {
+        let listed = vec![client("ws/a"), client("ws/b")];
+        assert_eq!(
+            choose(Found::One(client("ws/a")), listed, None, Some("ws/a"), &SelectionMode::Random),
+            Choice::FirstToAnswer { preferred: Some(client("ws/a")), others: vec![client("ws/b")], last_resort: None }
+        );
     }
 
     #[test]

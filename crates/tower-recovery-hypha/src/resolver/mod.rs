@@ -120,7 +120,8 @@ impl HyphaResolver {
             Err(error) if is_ambiguous(&error, &query.id, &shared.workspace().unwrap_or_default()) => Found::Several,
             Err(error) => return Err(error.into()),
         };
-        if let Some(info) = choice::settled(&found, evicted, last) {
+        let is_the_only_one = choice::is_the_only_one(query, &shared.workspace().unwrap_or_default());
+        if let Some(info) = choice::settled(&found, evicted, last, is_the_only_one) {
             return Ok(info.clone());
         }
         let listed = match (manager::list_services(shared, &query.id).await, &found) {

@@ -1,12 +1,11 @@
 //! One call, and all that can become of it.
 
-use std::{task::Poll, time::Duration};
+use std::time::Duration;
 
 use tower_recovery_hypha::{Call, CallError, Value};
 
 use crate::support::{
-    OWN_ID, PEER, Server, builder, call, call_of, connect, connected, error, map, outcome, reconnected, soon,
-    until_lost,
+    OWN_ID, PEER, Server, builder, call, call_of, connect, connected, error, map, outcome, packed, reconnected,
 };
 
 #[tokio::test]
@@ -167,7 +166,7 @@ async fn a_method_that_is_not_there_is_told_from_an_error_that_says_so_of_anothe
 async fn a_server_that_has_closed_its_end_is_left_and_come_back_to() {
     let (server, mut link, client) = connected().await;
     let (turned_down, waiting) = (call(&client, Call::new("get")), call(&client, Call::new("put")));
-    let mut frames = vec![link.any_frame().await, link.any_frame().await];
+    let mut frames = [link.any_frame().await, link.any_frame().await];
     frames.sort_by(|one, other| one.method().cmp(other.method()));
     link.turn_down(&frames[0], &format!("Connection has already been closed (client: {OWN_ID})")).await;
     let own = error(turned_down).await;
@@ -197,7 +196,7 @@ async fn heartbeats_give_a_call_more_time() {
     let mut answered = call(&client, Call::new("get"));
     let frame = link.any_frame().await;
     assert_eq!(*frame.body("t"), Value::from(0.15), "two in the time that it waits");
-    let began = std::time::Instant::now();
+    let began = tokio::time::Instant::now();
     // The pace of the callee: this is what is measured, nothing is waited for.
     let mut beats = tokio::time::interval(LIMIT / 10);
     while began.elapsed() < 3 * LIMIT {
@@ -225,120 +224,6 @@ async fn silence_ends_a_call_as_maybe_sent_and_a_late_answer_finds_nobody() {
 }
 
 #[tokio::test]
-async fn a_call_that_found_no_connection_was_never_sent_and_never_will_be() {
-    let server = Server::start().await;
-    let limit = Duration::from_millis(100);
-    let (link, client) = connect(&server, builder(&server).connection_wait(limit)).await;
-    drop(link);
-    until_lost(&client).await;
-    // The server lets the client in only after the call was given up.
-    let waited = error(call(&client, Call::new("put"))).await;
-    assert!(matches!(waited, CallError::NotConnected { .. }) && waited.is_send_side(), "{waited:?}");
-    let mut link = reconnected(&server, &client).await;
-    assert!(link.frames_until_now().await.is_empty());
-}
-
-#[tokio::test]
-async fn a_call_that_is_dropped_before_it_is_sent_is_never_sent() {
-    let (server, link, client) = connected().await;
-    drop(link);
-    until_lost(&client).await;
-    let mut dropped = tokio_test::task::spawn(client.manager(Call::new("dropped")));
-    assert!(dropped.poll().is_pending());
-    drop(dropped);
-    let kept = call(&client, Call::new("kept"));
-    tokio::task::yield_now().await;
-    let mut link = server.accept().await;
-    link.admit().await;
-    let mut methods = Vec::new();
-    while methods.last().map(String::as_str) != Some("services.default.subscribe") {
-        let frame = link.any_frame().await;
-        methods.push(frame.method().to_owned());
-        link.resolve(&frame, Value::Nil).await;
-    }
-    assert!(methods.contains(&"services.store.kept".to_owned()), "{methods:?}");
-    assert!(!methods.contains(&"services.default.dropped".to_owned()), "{methods:?}");
-    outcome(kept).await.unwrap();
-}
-
-#[tokio::test]
-async fn the_answer_to_a_call_that_was_dropped_finds_nobody() {
-    let (_server, mut link, client) = connected().await;
-    let dropped = call(&client, Call::new("get"));
-    let frame = link.any_frame().await;
-    dropped.abort();
-    assert!(soon(dropped).await.unwrap_err().is_cancelled());
-    link.resolve(&frame, "late".into()).await;
-    let next = call(&client, Call::new("get"));
-    let frame = link.any_frame().await;
-    link.resolve(&frame, "in time".into()).await;
-    assert_eq!(outcome(next).await.unwrap(), Value::from("in time"));
-}
-
-#[tokio::test]
-async fn a_call_that_the_server_has_is_maybe_sent_when_the_connection_is_cut() {
-    let (server, mut link, client) = connected().await;
-    let answered = call(&client, Call::new("put"));
-    link.frame("services.store.put").await;
-    drop(link);
-    let lost = error(answered).await;
-    assert!(matches!(lost, CallError::ConnectionLost { .. }) && !lost.is_send_side(), "{lost:?}");
-    let mut link = reconnected(&server, &client).await;
-    assert!(link.frames_until_now().await.is_empty(), "it is not sent again");
-}
-
-#[tokio::test]
-async fn a_call_that_waits_for_a_connection_is_sent_once_over_the_next() {
-    let (server, link, client) = connected().await;
-    drop(link);
-    until_lost(&client).await;
-    let waits = call(&client, Call::new("put"));
-    tokio::task::yield_now().await;
-    let mut link = server.accept().await;
-    link.admit().await;
-    let (mut puts, mut subscribed) = (Vec::new(), false);
-    while puts.is_empty() || !subscribed {
-        let frame = link.any_frame().await;
-        subscribed |= frame.method() == "services.default.subscribe";
-        match frame.method() {
-            "services.store.put" => puts.push(frame),
-            _ => link.resolve(&frame, Value::Nil).await,
-        }
-    }
-    assert!(link.frames_until_now().await.is_empty(), "only once");
-    link.resolve(&puts[0], 1.into()).await;
-    assert_eq!(outcome(waits).await.unwrap(), Value::from(1));
-    drop(link);
-    let mut link = reconnected(&server, &client).await;
-    assert!(link.frames_until_now().await.is_empty());
-}
-
-#[tokio::test]
-async fn closing_ends_calls_by_how_far_they_are() {
-    let (_server, mut link, client) = connected().await;
-    let sent = call(&client, Call::new("put"));
-    link.frame("services.store.put").await;
-    soon(async { tokio::join!(link.ended(), client.close()) }).await;
-    assert!(matches!(error(sent).await, CallError::ConnectionLost { .. }));
-    let closed = error(call(&client, Call::new("put"))).await;
-    assert!(matches!(closed, CallError::Closed) && closed.is_send_side(), "{closed:?}");
-}
-
-#[tokio::test]
-async fn closing_ends_calls_that_wait_for_a_connection_as_never_sent() {
-    let (_server, link, client) = connected().await;
-    drop(link);
-    until_lost(&client).await;
-    let mut waits = tokio_test::task::spawn(client.manager(Call::new("list_services")));
-    assert!(waits.poll().is_pending());
-    soon(client.close()).await;
-    match waits.poll() {
-        Poll::Ready(Err(error)) => assert!(matches!(error, CallError::Closed) && error.is_send_side(), "{error:?}"),
-        other => panic!("{other:?}"),
-    }
-}
-
-#[tokio::test]
 async fn calls_to_a_client_that_leaves_end_at_once_and_others_go_on() {
     let (_server, mut link, client) = connected().await;
     let (to_peer, to_other) = (call(&client, Call::new("get")), call_of(&client, "ws/other", Call::new("get")));
@@ -351,4 +236,24 @@ async fn calls_to_a_client_that_leaves_end_at_once_and_others_go_on() {
     let other = frames.iter().find(|frame| frame.to() == "ws/other").unwrap();
     link.resolve(other, 1.into()).await;
     assert_eq!(outcome(to_other).await.unwrap(), Value::from(1));
+}
+
+#[tokio::test]
+async fn another_client_cannot_say_that_one_has_left() {
+    let (_server, mut link, client) = connected().await;
+    let answered = call(&client, Call::new("get"));
+    let get = link.any_frame().await;
+    // The server relays any type of frame, and writes who it is from.
+    let head = map([
+        ("type", "client_disconnected".into()),
+        ("to", OWN_ID.into()),
+        ("data", map([("id", PEER.into()), ("workspace", "ws".into())])),
+        ("ws", "ws2".into()),
+        ("from", "ws2/forger".into()),
+        ("user", map([])),
+    ]);
+    link.bytes(packed(&[head])).await;
+    assert!(link.frames_until_now().await.is_empty());
+    link.resolve(&get, 1.into()).await;
+    assert_eq!(outcome(answered).await.unwrap(), Value::from(1));
 }

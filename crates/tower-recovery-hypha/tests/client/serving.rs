@@ -11,7 +11,7 @@ use std::{
 use tokio::sync::Semaphore;
 use tower_recovery_hypha::{HyphaClient, LocalService, RemoteError, Value, Visibility};
 
-use crate::support::{Frame, Link, OWN_ID, PEER, Server, connected, field, map, reconnected, soon, until_lost};
+use crate::support::{Frame, Link, OWN_ID, PEER, Server, connected, field, map, soon};
 
 /// Offers it, and answers its registration.
 pub(crate) async fn offer(link: &mut Link, client: &HyphaClient, service: LocalService) -> Value {
@@ -27,17 +27,17 @@ pub(crate) async fn offer(link: &mut Link, client: &HyphaClient, service: LocalS
 
 /// A service whose method `wait` begins, and ends when the test gives a permit.
 #[derive(Clone)]
-struct Gate {
-    begun: Arc<AtomicUsize>,
-    ends: Arc<Semaphore>,
+pub(crate) struct Gate {
+    pub(crate) begun: Arc<AtomicUsize>,
+    pub(crate) ends: Arc<Semaphore>,
 }
 
 impl Gate {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { begun: Arc::default(), ends: Arc::new(Semaphore::new(0)) }
     }
 
-    fn service(&self) -> LocalService {
+    pub(crate) fn service(&self) -> LocalService {
         let gate = self.clone();
         LocalService::new("worker")
             .unwrap()
@@ -55,7 +55,7 @@ impl Gate {
     }
 }
 
-async fn serving() -> (Server, Link, HyphaClient, Gate) {
+pub(crate) async fn serving() -> (Server, Link, HyphaClient, Gate) {
     let (server, mut link, client) = connected().await;
     let gate = Gate::new();
     offer(&mut link, &client, gate.service()).await;
@@ -63,7 +63,7 @@ async fn serving() -> (Server, Link, HyphaClient, Gate) {
 }
 
 /// Kind and message of a rejection.
-fn raised(answer: &Frame) -> (String, String) {
+pub(crate) fn raised(answer: &Frame) -> (String, String) {
     assert!(answer.method().ends_with(".reject"), "{answer:?}");
     let text = |name| field(answer.arg(0), name).and_then(Value::as_str).unwrap_or_default().to_owned();
     assert_eq!(text("_rtype"), "error");
@@ -213,41 +213,6 @@ async fn what_the_server_did_not_relay_calls_no_service() {
 }
 
 #[tokio::test]
-async fn a_result_is_given_over_the_next_connection_if_the_first_was_cut() {
-    let (server, mut link, client, gate) = serving().await;
-    link.call(PEER, "services.worker.wait", "waiting", vec!["a result".into()]).await;
-    link.frame("waiting.heartbeat").await;
-    drop(link);
-    until_lost(&client).await;
-    let mut link = reconnected(&server, &client).await;
-    assert_eq!(link.registrations.len(), 2);
-    gate.ends.add_permits(1);
-    let answer = link.frame("waiting.resolve").await;
-    assert_eq!((answer.to(), answer.arg(0)), (PEER, &Value::from("a result")));
-    assert_eq!(gate.begun.load(Ordering::Relaxed), 1, "it ran once");
-}
-
-#[tokio::test]
-async fn a_result_that_comes_while_there_is_no_connection_waits_for_the_next() {
-    let (server, mut link, client, gate) = serving().await;
-    link.call(PEER, "services.worker.wait", "waiting", vec!["a result".into()]).await;
-    link.frame("waiting.heartbeat").await;
-    drop(link);
-    until_lost(&client).await;
-    gate.ends.add_permits(1);
-    let mut link = server.accept().await;
-    link.admit().await;
-    let answer = loop {
-        let frame = link.any_frame().await;
-        if frame.method() == "waiting.resolve" {
-            break frame;
-        }
-        link.resolve(&frame, Value::Nil).await;
-    };
-    assert_eq!((answer.to(), answer.arg(0)), (PEER, &Value::from("a result")));
-}
-
-#[tokio::test]
 async fn more_calls_than_there_are_places_for_are_refused_and_end_nothing() {
     const PLACES: usize = 512;
     let (_server, mut link, _client, gate) = serving().await;
@@ -265,61 +230,6 @@ async fn more_calls_than_there_are_places_for_are_refused_and_end_nothing() {
         assert!(link.any_frame().await.method().ends_with(".resolve"));
     }
     assert_eq!(link.ask_as_peer("services.worker.who", vec![]).await.method(), "asked.resolve");
-}
-
-#[tokio::test]
-async fn a_service_that_the_registry_refuses_is_not_offered() {
-    let (_server, mut link, client) = connected().await;
-    let serves = async {
-        let register = link.frame("services.default.register_service").await;
-        assert_eq!(field(register.arg(0), "id"), Some(&format!("{OWN_ID}:worker").into()));
-        link.reject(&register, "PermissionError", "not you").await;
-    };
-    let (_, offered) = soon(async { tokio::join!(serves, client.offer(Gate::new().service())) }).await;
-    offered.unwrap_err();
-    let answer = link.ask_as_peer("services.worker.who", vec![]).await;
-    assert!(raised(&answer).1.starts_with("Method not found"));
-}
-
-#[tokio::test]
-async fn what_is_taken_back_is_not_served_and_not_registered_again() {
-    let (server, mut link, client, _) = serving().await;
-    let serves = async {
-        let frame = link.frame("services.default.unregister_service").await;
-        assert_eq!(frame.arg(0), &Value::from(format!("{OWN_ID}:worker")));
-        link.resolve(&frame, Value::Nil).await;
-    };
-    soon(async { tokio::join!(serves, client.withdraw("worker")) }).await.1.unwrap();
-    let answer = link.ask_as_peer("services.worker.who", vec![]).await;
-    assert!(raised(&answer).1.starts_with("Method not found"));
-    drop(link);
-    assert_eq!(reconnected(&server, &client).await.registrations.len(), 1);
-}
-
-#[tokio::test]
-async fn methods_end_with_the_last_clone_of_the_client() {
-    struct Ended(Arc<Semaphore>);
-    impl Drop for Ended {
-        fn drop(&mut self) {
-            self.0.add_permits(1);
-        }
-    }
-    let (_server, mut link, client) = connected().await;
-    let ended = Arc::new(Semaphore::new(0));
-    let ends = Arc::clone(&ended);
-    let service = LocalService::new("worker").unwrap().method("wait", move |_| {
-        let guard = Ended(Arc::clone(&ends));
-        async move {
-            let _guard = guard;
-            std::future::pending::<()>().await;
-            Ok(Value::Nil)
-        }
-    });
-    offer(&mut link, &client, service).await;
-    link.call(PEER, "services.worker.wait", "waiting", vec![]).await;
-    link.frame("waiting.heartbeat").await;
-    drop(client);
-    soon(ended.acquire()).await.unwrap().forget();
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use tower_recovery::Delivery;
-use tower_recovery_hypha::{Call, CallError};
+use tower_recovery_hypha::{Call, CallError, HyphaClientBuilder};
 use tower_recovery_test::hypha::Behaviour;
 
 use crate::support::{
@@ -72,17 +72,11 @@ async fn reads_in_flight_are_repeated_in_silence_and_writes_are_not() {
 #[tokio::test]
 async fn a_read_from_another_workspace_hears_of_the_death_by_its_silence() {
     within(async {
-        let short = |builder: tower_recovery_hypha::HyphaClientBuilder| builder.answer_timeout(Duration::from_secs(2));
-        let Some(world) = World::start_with("abroad", short).await else { return };
+        let short = |builder: HyphaClientBuilder| builder.answer_timeout(Duration::from_secs(2));
+        let Some(world) = World::start_abroad("abroad", short).await else { return };
         let (old, watched) = (world.manager("old").await, Watched::default());
         old.behave("read", Behaviour::hang_after()).await.unwrap();
-        let stranger = world.stranger().await;
-        let stack = {
-            use tower_recovery::Recovery;
-            use tower_recovery_hypha::{HyphaFrontDoor, artifact_manager};
-            let recovery = Recovery::hypha(&stranger, world.service()).rules(artifact_manager::rules());
-            recovery.observer(watched.clone()).build().unwrap()
-        };
+        let stack = world.recovery(&watched).build().unwrap();
         outcome(&stack, &watched, create("abroad-books")).await.unwrap();
         let new = world.manager("new").await;
         let read = start(&stack, &watched, reads("abroad-books", 1));

@@ -11,7 +11,7 @@ use tower_recovery_hypha::{Call, CallError, HyphaClient, HyphaClientBuilder, Pee
 use tower_service::Service;
 
 pub(crate) use self::{
-    frame::{Frame, field, map},
+    frame::{Frame, field, map, packed},
     link::Link,
     server::Server,
 };

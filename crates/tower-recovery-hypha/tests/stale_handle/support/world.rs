@@ -21,6 +21,8 @@ pub(crate) struct World {
     workspace: String,
     token: Option<String>,
     pub(crate) worker: HyphaClient,
+    /// A workspace that nobody uses is removed.
+    at_home: HyphaClient,
 }
 
 /// The last test that holds it ends it.
@@ -40,10 +42,20 @@ impl World {
         let server = shared_server().await?;
         let workspace = format!("ws-{name}");
         let (token, worker) = enter(&server, &workspace, worker).await;
-        Some(Self { server, name, workspace, token: Some(token), worker })
+        Some(Self { server, name, workspace, token: Some(token), at_home: worker.clone(), worker })
     }
 
-    /// The managers are in the workspace `public`, which only one test may use, and the worker is in one of its own.
+    /// The worker is in a workspace of its own, and the managers are in another one.
+    pub(crate) async fn start_abroad(
+        name: &'static str,
+        worker: impl FnOnce(HyphaClientBuilder) -> HyphaClientBuilder,
+    ) -> Option<Self> {
+        let world = Self::start(name).await?;
+        let worker = world.stranger(worker).await;
+        Some(Self { worker, ..world })
+    }
+
+    /// The managers are in the workspace `public`, which only one test may use.
     pub(crate) async fn start_in_public(
         name: &'static str,
         worker: impl FnOnce(HyphaClientBuilder) -> HyphaClientBuilder,
@@ -52,10 +64,19 @@ impl World {
         Some(Self { workspace: "public".to_owned(), token: None, ..world })
     }
 
-    /// A client of this crate in another workspace.
-    pub(crate) async fn stranger(&self) -> HyphaClient {
-        let workspace = format!("ws-{}-stranger", self.name);
-        enter(&self.server, &workspace, |builder| builder).await.1
+    /// A client of this crate that nobody knows, in a workspace of its own.
+    pub(crate) async fn anonymous(&self) -> HyphaClient {
+        HyphaClient::builder(self.server.url()).connect().await.unwrap()
+    }
+
+    /// A client of this crate in the managers' workspace.
+    pub(crate) fn at_home(&self) -> &HyphaClient {
+        &self.at_home
+    }
+
+    /// A client of this crate of the same user in another workspace.
+    pub(crate) async fn stranger(&self, worker: impl FnOnce(HyphaClientBuilder) -> HyphaClientBuilder) -> HyphaClient {
+        enter(&self.server, &format!("ws-{}-stranger", self.name), worker).await.1
     }
 
     /// A Python client in the managers' workspace.
@@ -96,10 +117,15 @@ impl World {
         format!("{}/{}", self.workspace, peer.client_id())
     }
 
-    /// Waits until the server knows that this one has gone: its services are the last that it forgets.
+    /// Waits until the server has forgotten the service of a manager that has gone.
     pub(crate) async fn wait_until_gone(&self, peer: &PythonPeer) {
-        let identity = self.identity(peer);
-        while self.worker.list(&self.service()).await.unwrap().iter().any(|info| *info.peer == *identity) {
+        self.wait_until_forgotten("artifact-manager", &self.identity(peer)).await;
+    }
+
+    /// Waits until the server does not name this client for this service any more.
+    pub(crate) async fn wait_until_forgotten(&self, service: &str, identity: &str) {
+        let id = format!("{}/{service}", self.workspace).parse().unwrap();
+        while self.worker.list(&id).await.unwrap().iter().any(|info| *info.peer == *identity) {
             sleep(Duration::from_millis(10)).await;
         }
     }
