@@ -19,8 +19,8 @@ static MEMORY: PeakAlloc = PeakAlloc;
 const MIB: usize = 1 << 20;
 const LENGTH: usize = 16 * MIB;
 const AT_ONCE: usize = 4;
-/// Of a call that sends 16 MiB and gets as much. Beside the result, there are two of the request or of the answer at a time, and pieces under way.
-const MOST: usize = 64 * MIB;
+/// Of a call that takes 16 MiB and gives as much: five times its length, if all of them are at their peak in one moment.
+const MOST: usize = 5 * LENGTH;
 
 /// What this process holds at the peak for each of so many calls.
 struct Measured {

@@ -76,8 +76,8 @@ async fn a_client_that_sends_all_that_it_may_still_answers_pings_and_shows_that_
             Ok(Value::from("done"))
         });
         busy.offer(service).await.unwrap();
-        // Less than its answer waits.
-        let asking = hypha.builder("asking").answer_timeout(Duration::from_secs(2)).connect().await.unwrap();
+        // Less than the answer waits for its turn, and more than it takes from there.
+        let asking = hypha.builder("asking").answer_timeout(Duration::from_secs(4)).connect().await.unwrap();
         let slow = asking.find(&"busy:busy".parse().unwrap()).await.unwrap();
 
         let all = async {

@@ -31,8 +31,8 @@ impl Times {
                 ping_timeout: seconds(2),
             },
             Err(_) => Self {
-                frozen: seconds(6),
-                answer_timeout: seconds(3),
+                frozen: seconds(7),
+                answer_timeout: seconds(5),
                 suspect_after: Duration::from_millis(500),
                 ping_timeout: Duration::from_millis(500),
             },

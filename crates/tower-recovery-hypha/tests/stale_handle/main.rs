@@ -2,6 +2,8 @@
 //!
 //! What was executed is what the managers' ledger says. Another process has no events to wait for, so its ledger and the registry are asked until it is so, for a bounded time.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail like the tests do")]
+
 mod answered;
 mod dead_peer;
 mod failed_resolve;
