@@ -45,9 +45,14 @@ async fn a_worker_comes_back_to_a_server_that_was_killed_and_its_result_reaches_
         assert_eq!(worker.work.done(), 1);
         assert_eq!(entries(&hypha.user, &peer).await, ["built-in", "worker"]);
 
-        // With another secret the token for coming back is good for nothing, and that of the user is taken.
+        // With another secret the token for coming back is good for nothing, and that of the user is taken; also by a client that no probe closes.
+        let alone = Settings::of(&hypha.server, "alone").connect().await;
+        let mut status = alone.status();
+        hypha.server.kill();
+        status.wait_for(|status| !status.is_connected()).await.unwrap();
         hypha.server.restart_with_another_secret().await;
         let restarted = Instant::now();
+        timeout(Duration::from_secs(30), status.wait_for(|status| status.is_connected())).await.unwrap().unwrap();
         let user = hypha.server.peer("another-user").await.unwrap();
         found(&user, &id).await;
         println!("another secret: found again {:?} after the server was ready", restarted.elapsed());
