@@ -27,7 +27,7 @@
 //! let (registrar, connection) = HyphaRegistrar::new(client.clone());
 //! let probe = RegistrationProbe::builder(registrar).connection(connection).build()?;
 //! let monitor = probe.monitor();
-//! tokio::spawn(client.report_disconnects(monitor.clone()));
+//! tokio::spawn(client.report_to(monitor.clone()));
 //! tokio::spawn(probe.run());
 //!
 //! // What it calls.

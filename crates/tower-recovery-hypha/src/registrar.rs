@@ -34,7 +34,7 @@ use crate::{CallError, ConnectError, ConnectionStatus, HyphaClient, ServiceInfo,
 ///
 /// let (registrar, connection) = HyphaRegistrar::new(client.clone());
 /// let probe = RegistrationProbe::builder(registrar).connection(connection).interval(Duration::from_secs(60)).build()?;
-/// tokio::spawn(client.report_disconnects(probe.monitor()));
+/// tokio::spawn(client.report_to(probe.monitor()));
 /// tokio::spawn(probe.run());
 /// # Ok(())
 /// # }
@@ -164,7 +164,7 @@ fn call_failure(error: CallError) -> Failure {
 
 impl HyphaClient {
     /// Tells a probe of every time that the connection is lost. It ends when the client has gone.
-    pub fn report_disconnects(&self, monitor: RegistrationMonitor) -> impl Future<Output = ()> + Send + use<> {
+    pub fn report_to(&self, monitor: RegistrationMonitor) -> impl Future<Output = ()> + Send + use<> {
         let mut status = self.status();
         async move {
             let mut was_connected = status.borrow_and_update().is_connected();

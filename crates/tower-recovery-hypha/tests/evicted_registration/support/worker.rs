@@ -111,7 +111,7 @@ pub(crate) async fn start_with(client: HyphaClient) -> Worker {
     let probe = probe(registrar).connection(connection).build().unwrap();
     let monitor = probe.monitor();
     let mut tasks = JoinSet::new();
-    tasks.spawn(client.report_disconnects(probe.monitor()));
+    tasks.spawn(client.report_to(probe.monitor()));
     tasks.spawn(async {
         probe.run().await;
     });
