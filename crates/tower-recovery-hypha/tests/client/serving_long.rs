@@ -229,6 +229,8 @@ async fn a_long_result_that_the_caller_does_not_take_ends_there() {
             break;
         }
     }
-    let steps: Vec<_> = link.frames_until_now().await.iter().map(|frame| frame.step().to_owned()).collect();
+    let mut steps: Vec<_> = link.frames_until_now().await.iter().map(|frame| frame.step().to_owned()).collect();
+    // The heartbeat is no step.
+    steps.retain(|step| !step.is_empty());
     assert_eq!(steps, ["remove"]);
 }
