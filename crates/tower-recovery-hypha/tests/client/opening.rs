@@ -90,12 +90,13 @@ async fn a_client_that_was_closed_opens_again_by_the_token_that_the_user_gave() 
 }
 
 #[tokio::test]
-async fn opening_a_client_that_is_connecting_again_does_not_close_it() {
+async fn opening_a_client_that_is_connecting_again_waits_for_the_next_try_and_does_not_close_it() {
     let (server, link, client) = connected().await;
     drop(link);
     until_lost(&client).await;
-    let _ = soon(client.open()).await;
-    reconnected(&server, &client).await;
+    let fails = async { drop(server.accept().await) };
+    soon(async { tokio::join!(fails, client.open()) }).await.1.unwrap_err();
+    soon(async { tokio::join!(reconnected(&server, &client), client.open()) }).await.1.unwrap();
 }
 
 #[tokio::test]
@@ -110,14 +111,21 @@ async fn the_socket_ends_with_the_last_clone() {
 
 #[tokio::test]
 async fn opening_and_closing_at_one_time_both_end() {
-    let (_server, mut link, client) = connected().await;
-    let ((), opened) = soon(async { tokio::join!(client.close(), client.open()) }).await;
+    let (server, link, client) = connected().await;
+    // It is closed in between, and another connection made.
+    let again = async {
+        link.ended().await;
+        let mut link = server.accept().await;
+        link.admit().await;
+        link.registered().await;
+        link
+    };
+    let ((), opened, link) = soon(async { tokio::join!(client.close(), client.open(), again) }).await;
     opened.unwrap();
-    assert!(link.frames_until_now().await.is_empty(), "what came last counts");
-    let (opened, ()) = soon(async { tokio::join!(client.open(), client.close()) }).await;
-    assert!(opened.is_ok() || client.status().borrow().is_connected());
-    link.ended().await;
-    // And from the beginning on, where nobody has connected.
+    let (opened, (), _) = soon(async { tokio::join!(client.open(), client.close(), link.ended()) }).await;
+    opened.expect("it was there");
+    // And where it was closed before.
     let (opened, ()) = soon(async { tokio::join!(client.open(), client.close()) }).await;
     assert!(matches!(*opened.unwrap_err(), ConnectError::Closed));
+    assert!(matches!(*client.status().borrow(), ConnectionStatus::Closed));
 }

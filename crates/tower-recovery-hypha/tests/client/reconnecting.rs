@@ -15,8 +15,7 @@ use crate::{
     },
 };
 
-const FORBIDDEN: &str =
-    r#"{"type": "error", "message": "Failed to establish connection: Failed to authenticate user: expired"}"#;
+const FORBIDDEN: &str = r#"{"type": "error", "message": "Authentication error: The token has expired."}"#;
 
 #[tokio::test]
 async fn a_lost_client_comes_back_by_its_token_for_that_into_its_workspace() {

@@ -181,7 +181,6 @@ async fn an_answer_of_the_registry_that_is_none_is_told() {
 async fn presence(link: &mut Link, client: &HyphaClient, registered: Vec<Value>) -> Presence {
     // What stands for the connection would close the client when it is dropped.
     let (mut registrar, open) = HyphaRegistrar::new(client.clone());
-    std::mem::forget(open);
     let asked = async {
         let asked = link.frame("services.default.list_services").await;
         let query = asked.arg(0);
@@ -191,7 +190,9 @@ async fn presence(link: &mut Link, client: &HyphaClient, registered: Vec<Value>)
         );
         link.resolve(&asked, Value::Array(registered)).await;
     };
-    soon(async { tokio::join!(asked, registrar.look_up(None)) }).await.1.unwrap()
+    let presence = soon(async { tokio::join!(asked, registrar.look_up(Some(&open))) }).await.1.unwrap();
+    std::mem::forget(open);
+    presence
 }
 
 #[tokio::test]

@@ -138,17 +138,21 @@ impl Link {
         }
     }
 
-    /// All frames that the client has sent until it reads what was sent before: it answers a ping, and that in order.
+    /// All frames that the client sends before it has read what was sent to it, and has nothing more to send. It answers pings in order, and before anything else that waits; so what waited
+    /// beside the first answer comes before the second.
     pub(crate) async fn frames_until_now(&mut self) -> Vec<Frame> {
-        self.call("ws/barrier", "services.built-in.ping", "barrier", vec!["ping".into()]).await;
         let mut frames = Vec::new();
-        loop {
-            let frame = self.any_frame().await;
-            if frame.method() == "barrier.resolve" {
-                return frames;
+        for _ in 0..2 {
+            self.call("ws/barrier", "services.built-in.ping", "barrier", vec!["ping".into()]).await;
+            loop {
+                let frame = self.any_frame().await;
+                if frame.method() == "barrier.resolve" {
+                    break;
+                }
+                frames.push(frame);
             }
-            frames.push(frame);
         }
+        frames
     }
 
     pub(crate) async fn text(&mut self, text: &str) {
