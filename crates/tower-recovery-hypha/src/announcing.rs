@@ -11,7 +11,7 @@ use crate::{
     serving::built_in_registration,
 };
 
-/// Registers what the client offers, asks to be told of clients that leave, and says that the connection is there.
+/// Registers what the client offers, asks to be told of clients that leave and of services that are taken away, and says that the connection is there.
 ///
 /// The service that every client must have comes first: without it the registry drops the others, and says that it has them.
 pub(crate) async fn announce(shared: &Arc<Shared>) -> Result<(), ConnectError> {
@@ -30,9 +30,9 @@ pub(crate) async fn announce(shared: &Arc<Shared>) -> Result<(), ConnectError> {
     for service in shared.services.all() {
         manager::register(shared, service.name(), Lane::Urgent).await.map_err(refused(service.name()))?;
     }
-    // Calls to a client that leaves end then, and not when their time is up. Nothing else depends on it.
-    if let Err(error) = manager::subscribe(shared, &["client_disconnected"]).await {
-        tracing::debug!(error = &error as &dyn std::error::Error, "the server tells of no client that leaves");
+    // Calls to a client that leaves end then, and not when their time is up; a registration that somebody takes away is missed sooner. Nothing else depends on it.
+    if let Err(error) = manager::subscribe(shared, &["client_disconnected", "service_removed"]).await {
+        tracing::debug!(error = &error as &dyn std::error::Error, "the server tells of nobody that leaves");
     }
     tracing::info!(client = %shared.own_id(), "connected");
     shared.status.send_replace(ConnectionStatus::Connected);

@@ -163,12 +163,23 @@ fn call_failure(error: CallError) -> Failure {
 }
 
 impl HyphaClient {
-    /// Tells a probe of every time that the connection is lost. It ends when the client has gone.
+    /// Tells a probe what the client notices: that its connection was lost, and that the server says that a service of its own was taken out of the registry. A registry that forgets says nothing, so this replaces no
+    /// look-up. It ends when the client has gone.
     pub fn report_to(&self, monitor: RegistrationMonitor) -> impl Future<Output = ()> + Send + use<> {
-        let mut status = self.status();
+        let (mut status, mut removals) = (self.status(), self.shared().removals.subscribe());
         async move {
             let mut was_connected = status.borrow_and_update().is_connected();
-            while status.changed().await.is_ok() {
+            loop {
+                let changed = tokio::select! {
+                    changed = status.changed() => changed,
+                    changed = removals.changed() => {
+                        monitor.own_eviction_seen();
+                        changed
+                    }
+                };
+                if changed.is_err() {
+                    return;
+                }
                 let is_connected = status.borrow_and_update().is_connected();
                 if was_connected && !is_connected {
                     monitor.disconnected();

@@ -32,6 +32,8 @@ pub(crate) struct Shared {
     pub(crate) milestones: watch::Sender<Milestones>,
     /// What its user wants of it.
     pub(crate) wanted: watch::Sender<Wanted>,
+    /// How often the server said that a service of this client was taken out of the registry.
+    pub(crate) removals: watch::Sender<u64>,
     /// The server said that it has closed its end of the connection, over the connection.
     pub(crate) own_connection_closed: Notify,
     lanes: Lanes,
@@ -113,6 +115,7 @@ impl Shared {
             status: watch::Sender::new(ConnectionStatus::Closed),
             milestones: watch::Sender::new(Milestones::default()),
             wanted: watch::Sender::new(Wanted::default()),
+            removals: watch::Sender::new(0),
             own_connection_closed: Notify::new(),
             lanes: Lanes { urgent, rest },
             own_id: OnceLock::new(),

@@ -111,16 +111,26 @@ fn take_answer(shared: &Shared, call: IncomingCall) {
 
 fn take_event(shared: &Shared, event: &IncomingEvent) {
     // The server says it itself. What a client sends under this name is relayed, with the sender's.
-    if event.kind != "client_disconnected" || event.from.is_some() {
+    if event.from.is_some() {
         return;
     }
     let field = |name: &str| {
         let fields = event.data.as_map()?;
         fields.iter().find(|(key, _)| key.as_str() == Some(name))?.1.as_str()
     };
-    let Some(client) = field("id") else { return };
-    match field("workspace") {
-        Some(workspace) if !client.contains('/') => shared.calls.peer_disconnected(&format!("{workspace}/{client}")),
-        _ => shared.calls.peer_disconnected(client),
+    let Some(id) = field("id") else { return };
+    match event.kind.as_str() {
+        "client_disconnected" => match field("workspace") {
+            Some(workspace) if !id.contains('/') => shared.calls.peer_disconnected(&format!("{workspace}/{id}")),
+            _ => shared.calls.peer_disconnected(id),
+        },
+        "service_removed" => {
+            // It is said, too, where one of its own is registered again. Whoever is told looks before he acts.
+            let own = id.strip_prefix(&*shared.own_id()).and_then(|rest| rest.strip_prefix(':'));
+            if own.is_some_and(|service| shared.services.get(service).is_some()) {
+                shared.removals.send_modify(|removals| *removals += 1);
+            }
+        }
+        _ => {}
     }
 }
