@@ -50,7 +50,8 @@
 //!
 //! # What it does not speak
 //!
-//! Payloads that are encrypted from end to end; and values that stand for something else than data. A function, a generator, an array of numpy comes, and goes, as the map by which Hypha describes it (`_rtype`).
+//! Payloads that are encrypted from end to end; and values that stand for something else than data. A function, a generator, an array of numpy comes, and goes, as the map by which Hypha describes it (`_rtype`). A map with other keys than texts and bytes is sent as it is, but
+//! `hypha-rpc` leaves out a frame that holds one: the call is never answered.
 //!
 //! TLS is the feature `rustls`.
 

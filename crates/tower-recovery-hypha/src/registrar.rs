@@ -50,12 +50,14 @@ pub struct HyphaRegistrar {
 pub struct OpenClient {
     /// `None` once it was closed in order.
     client: Option<HyphaClient>,
+    /// Whether calls wait on after this is dropped: in the middle of a rebuild, of which this step is tried again.
+    calls_wait: bool,
 }
 
 impl HyphaRegistrar {
     /// A registrar of this client's services, with what stands for its connection. Give both to the probe.
     pub fn new(client: HyphaClient) -> (Self, OpenClient) {
-        let open = OpenClient { client: Some(client.clone()) };
+        let open = OpenClient { client: Some(client.clone()), calls_wait: false };
         (Self { client }, open)
     }
 
@@ -107,8 +109,10 @@ impl Registrar for HyphaRegistrar {
     /// The server lets the client in by its user's token, and not by that for coming back, so that it notices another one of the same id.
     async fn connect(&mut self) -> Result<OpenClient, Failure> {
         // Closes the client again if this is dropped.
-        let open = OpenClient { client: Some(self.client.clone()) };
+        let calls_wait = self.client.shared().wanted.borrow().calls_wait;
+        let mut open = OpenClient { client: Some(self.client.clone()), calls_wait };
         self.client.open().await.map_err(connect_failure)?;
+        open.calls_wait = false;
         Ok(open)
     }
 
@@ -178,8 +182,8 @@ impl HyphaClient {
 impl Drop for OpenClient {
     fn drop(&mut self) {
         if let Some(client) = &self.client {
-            // Nobody opens it again, and nobody waits for it to be closed.
-            drop(client.shared().close(false));
+            // Nobody waits for it to be closed.
+            drop(client.shared().close(self.calls_wait));
         }
     }
 }

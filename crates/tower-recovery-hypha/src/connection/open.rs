@@ -66,7 +66,8 @@ pub(super) async fn open(shared: &Shared) -> Result<(Socket, Admission), Connect
     let tries = async {
         if let Some(token) = shared.tokens.for_reconnecting() {
             match open_with(shared, None, Some(&token)).await {
-                Err(error) if error.is_permanent() && shared.tokens.is_given() => shared.tokens.forget(),
+                // Whatever the server has against it, there is another one.
+                Err(error) if error.is_a_refusal() && shared.tokens.is_given() => shared.tokens.forget(),
                 outcome => return outcome,
             }
         }

@@ -67,12 +67,12 @@ async fn stay_connected(shared: &Arc<Shared>, outbox: &mut Outbox, wanted: &watc
                 if shared.status.borrow().is_connected() && began.elapsed() >= FLAP {
                     failures = 0;
                 }
-                let error = match ended {
+                let (reason, error) = match ended {
                     Ended::Closed => return,
-                    Ended::Unregistered(error) => error,
-                    Ended::Lost(reason) => ConnectError::Lost { reason },
+                    Ended::Unregistered(error) => (error.to_string().into(), error),
+                    Ended::Lost(reason) => (Arc::clone(&reason), ConnectError::Lost { reason }),
                 };
-                shared.end_session(&error.to_string().into());
+                shared.end_session(&reason);
                 error
             }
         };

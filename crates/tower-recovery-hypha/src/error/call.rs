@@ -12,8 +12,8 @@ pub enum CallError {
     /// The client was closed before the request was sent.
     #[error("the client is closed")]
     Closed,
-    /// There was no connection to the server for as long as the call may wait for one.
-    #[error("there was no connection to the server for {waited:?}")]
+    /// There was no connection to the server, or no place on it for one message more, for as long as the call may wait for that.
+    #[error("there was no connection to the server, or no place on it, for {waited:?}")]
     NotConnected {
         /// How long the call waited.
         waited: Duration,

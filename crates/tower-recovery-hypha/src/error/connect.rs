@@ -94,6 +94,11 @@ impl ConnectError {
         )
     }
 
+    /// Whether the server said no, to the client or its token.
+    pub(crate) fn is_a_refusal(&self) -> bool {
+        matches!(self, Self::Unauthenticated { .. } | Self::Forbidden { .. } | Self::Refused { .. })
+    }
+
     /// Whether another try soon is of no use, or does harm: a refused client takes the registration of the one that is connected away.
     pub(crate) fn is_to_wait_for(&self) -> bool {
         self.is_permanent() || matches!(self, Self::AlreadyConnected { .. })

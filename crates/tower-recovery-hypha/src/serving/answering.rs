@@ -85,21 +85,25 @@ async fn run(shared: Arc<Shared>, handler: Arc<Handler>, _place: OwnedSemaphoreP
     let invocation = Invocation { arguments: args, keywords: kwargs, caller: from.into(), user };
     // A panic is the method's, and ends nothing but this call.
     let outcome = AssertUnwindSafe(async { handler(invocation).await }).catch_unwind();
-    let outcome = match &promise {
-        Some(promise) => tokio::select! {
-            biased;
-            outcome = outcome => outcome,
-            never = beat(&shared, promise) => match never {},
-        },
-        None => outcome.await,
+    let outcome = outcome.map(|outcome| outcome.unwrap_or_else(|_| Err(panicked())));
+    let Some(promise) = promise else {
+        outcome.await.ok();
+        return;
     };
-    let outcome = outcome.unwrap_or_else(|_| Err(RemoteError::new("RuntimeError", "the method panicked")));
-    if let Some(promise) = promise {
-        reply(&shared, &promise, session.as_deref(), outcome).await;
+    let answered = async { reply(&shared, &promise, session.as_deref(), outcome.await).await };
+    tokio::select! {
+        biased;
+        () = answered => {}
+        // Also while the answer waits for its place.
+        never = beat(&shared, &promise) => match never {},
     }
 }
 
-/// Tells the caller that the method still runs.
+fn panicked() -> RemoteError {
+    RemoteError::new("RuntimeError", "the method panicked")
+}
+
+/// Tells the caller that it will have its answer.
 async fn beat(shared: &Shared, promise: &Promise) -> std::convert::Infallible {
     if let (Some(heartbeat), Some(period)) = (&promise.heartbeat, promise.interval) {
         let mut beats = interval(period.max(SHORTEST_BEAT));

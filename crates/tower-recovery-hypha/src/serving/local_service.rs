@@ -139,7 +139,7 @@ impl LocalService {
         self
     }
 
-    /// Adds a method, or replaces one of the same name.
+    /// Adds a method, or replaces one of the same name. A dot in the name leads into an object, as it does for a [`Call`](crate::Call).
     #[must_use]
     pub fn method<Method, Running>(mut self, name: impl Into<Box<str>>, method: Method) -> Self
     where
@@ -197,9 +197,25 @@ impl LocalService {
         ];
         for name in self.methods.keys() {
             let path = format!("services.{}.{name}", self.name);
-            fields.push((Value::from(&**name), remote_method(own_id, base_url, &path, name)));
+            nest(&mut fields, name, remote_method(own_id, base_url, &path, name));
         }
         Value::Map(fields)
+    }
+}
+
+/// Puts a method where its name leads: callers look into an object, and not for a name with a dot.
+fn nest(fields: &mut Vec<(Value, Value)>, name: &str, method: Value) {
+    let Some((object, rest)) = name.split_once('.') else {
+        fields.push((name.into(), method));
+        return;
+    };
+    let found = fields.iter().position(|(field, value)| field.as_str() == Some(object) && value.is_map());
+    let at = found.unwrap_or_else(|| {
+        fields.push((object.into(), Value::Map(Vec::new())));
+        fields.len() - 1
+    });
+    if let Value::Map(fields) = &mut fields[at].1 {
+        nest(fields, rest, method);
     }
 }
 

@@ -72,10 +72,15 @@ async fn calls_that_come_during_a_rebuild_wait_for_the_connection_that_follows()
         let connection = registrar.connect().await.unwrap();
         assert_eq!(waits.await.unwrap(), Value::from("ping"));
 
-        // Whoever gives the registrar up does not open the client again.
+        // Also through a step that fails or is dropped, which is tried again; and until the client's user closes it.
         registrar.close(connection).await;
-        assert!(client.manager(echo()).now_or_never().is_none());
-        drop(registrar);
+        let mut waits = client.manager(echo());
+        assert!((&mut waits).now_or_never().is_none());
+        assert!(registrar.connect().now_or_never().is_none());
+        client.status().wait_for(|status| matches!(status, ConnectionStatus::Closed)).await.unwrap();
+        assert!((&mut waits).now_or_never().is_none());
+        client.close().await;
+        assert!(matches!(waits.await, Err(CallError::Closed)));
         assert!(matches!(client.manager(echo()).await, Err(CallError::Closed)));
     })
     .await;

@@ -28,6 +28,7 @@ async fn a_refused_python_client_takes_the_registration_away_until_the_next_look
         let evicted = Instant::now();
         let refused = hypha.user.try_connect("twice").await.unwrap_err();
         assert!(refused.text().contains("Client already exists and is active"), "{refused}");
+        assert!(hypha.had_two_at_a_time(&worker.peer()), "{}", hypha.server.logs());
         came_back(&hypha, &worker, evicted).await;
     })
     .await;

@@ -2,6 +2,8 @@
 //!
 //! The interval is 3 s in the place of 60 s. Another process's registry has no events to wait for, so it is asked until it is so, for a bounded time.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail like the tests do")]
+
 mod another;
 mod closing;
 mod duplicate;

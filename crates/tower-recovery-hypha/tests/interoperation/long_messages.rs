@@ -1,7 +1,6 @@
 //! 16 MiB, as an argument and as a result, both ways; and how long that takes.
 
-use std::time::Instant;
-
+use tokio::time::Instant;
 use tower_recovery_hypha::{Call, Value};
 
 use crate::hypha::{echoing, probe, with_hypha};

@@ -2,6 +2,8 @@
 //!
 //! All tests share one server and two Python processes, of which one provides and one uses; clients and services have names of their own in each test.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail like the tests do")]
+
 mod admission;
 mod failures;
 mod hypha;

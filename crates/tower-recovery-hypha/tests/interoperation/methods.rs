@@ -24,8 +24,11 @@ async fn a_method_with_a_dot_in_its_name_is_called_by_python_through_its_object(
         });
         client.offer(service).await.unwrap();
         let script = "async def main(server):\n\
-                      \x20   return await (await server.get_service('nested')).arithmetic.double(number=21)\n";
-        assert_eq!(hypha.user.run(script, []).await, Ok(Value::from(42)));
+                      \x20   service = await server.get_service('nested')\n\
+                      \x20   return [await service.arithmetic.double(number=21), await service.echo(1)]\n";
+        assert_eq!(hypha.user.run(script, []).await, Ok(Value::Array(vec![42.into(), 1.into()])));
+        let url = format!("{}/ws-user-root/services/nested/arithmetic.double?number=4", hypha.server.url());
+        assert_eq!(reqwest::get(url).await.unwrap().text().await.unwrap(), "8");
         client.close().await;
     })
     .await;

@@ -1,7 +1,8 @@
 //! How long a caller waits: for as long as there are signs of life.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use tokio::time::Instant;
 use tower_recovery_hypha::{Call, CallError, Value};
 
 use crate::hypha::{echoing, map, probe, with_hypha};
@@ -34,6 +35,43 @@ async fn rust_has_more_time_than_the_python_caller_waits_if_it_shows_that_it_liv
                       \x20       return await (await impatient.get_service('slow')).slow()\n";
         let config = map([("server_url", hypha.server.url().into()), ("token", hypha.server.token().into())]);
         assert_eq!(hypha.user.run(script, [("config", config)]).await, Ok(Value::from("done")));
+        client.close().await;
+    })
+    .await;
+}
+
+/// So many messages a second that 16 MiB, which are 64 pieces, take longer than anybody waits here for a sign of life.
+const SLOW_PACE: (u32, u32) = (16, 8);
+
+#[tokio::test]
+async fn a_long_message_may_take_longer_than_its_rust_caller_waits() {
+    with_hypha(async |hypha| {
+        let limit = Duration::from_secs(2);
+        let builder = hypha.builder("slow-caller").pace(SLOW_PACE.0, SLOW_PACE.1).answer_timeout(limit);
+        let client = builder.connect().await.unwrap();
+        let long = Value::Binary(vec![7; 16 << 20]);
+        let began = Instant::now();
+        assert!(probe(&client).await.call_method(Call::new("echo").arg(long.clone())).await.unwrap() == long);
+        assert!(began.elapsed() > 2 * limit, "{:?}", began.elapsed());
+        client.close().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_long_message_may_take_longer_than_its_python_caller_waits() {
+    with_hypha(async |hypha| {
+        let client = hypha.builder("slow-echo").pace(SLOW_PACE.0, SLOW_PACE.1).connect().await.unwrap();
+        client.offer(echoing("slow-echo")).await.unwrap();
+        let script = "from hypha_rpc import connect_to_server\n\
+                      async def main(server, config):\n\
+                      \x20   async with connect_to_server({**config, 'method_timeout': 2}) as impatient:\n\
+                      \x20       long = bytes(16 << 20)\n\
+                      \x20       return await (await impatient.get_service('slow-echo')).echo(long) == long\n";
+        let config = map([("server_url", hypha.server.url().into()), ("token", hypha.server.token().into())]);
+        let began = Instant::now();
+        assert_eq!(hypha.user.run(script, [("config", config)]).await, Ok(Value::from(true)));
+        assert!(began.elapsed() > Duration::from_secs(4), "{:?}", began.elapsed());
         client.close().await;
     })
     .await;

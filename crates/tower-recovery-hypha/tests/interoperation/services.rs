@@ -65,7 +65,8 @@ async fn the_registry_knows_a_service_once_with_its_description_and_the_client_a
 
         let script = "async def main(server):\n\
                       \x20   service = await server.get_service('listed')\n\
-                      \x20   return [service.id, service.name, service.type, service.description, sorted(service.service_schema)]\n";
+                      \x20   info = await server.get_service_info('listed')\n\
+                      \x20   return [service.id, service.name, service.type, service.description, sorted(info.service_schema)]\n";
         let seen = hypha.user.run(script, []).await.unwrap();
         let methods = Value::Array(vec!["echo".into(), "echo_all".into()]);
         let expected = ["ws-user-root/listed-1:listed", "listed", "echo", "Gives back what it is given."].map(Value::from);

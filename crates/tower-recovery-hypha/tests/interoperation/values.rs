@@ -143,8 +143,8 @@ async fn arguments_by_position_and_by_name_arrive_as_such_both_ways() {
             map([("args", Value::Array(args.to_vec())), ("kwargs", map(kwargs.iter().cloned()))])
         };
         let long = bytes(300 * 1024);
-        let cases: [(Vec<Value>, Vec<(&str, Value)>); 6] = [
-            (vec![], vec![]),
+        let cases = [
+            (vec![], Vec::<(&str, Value)>::new()),
             (vec![1.into(), Value::Nil], vec![]),
             (vec![], vec![("when", "now".into())]),
             (vec![1.into(), map([])], vec![("when", "now".into()), ("ü", Value::Nil)]),

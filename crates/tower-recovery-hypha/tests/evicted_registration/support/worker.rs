@@ -38,6 +38,8 @@ impl Settings {
             .token(self.token.as_str())
             .client_id(self.client_id.as_str())
             .reconnect_pause(Duration::from_millis(50), Duration::from_millis(500))
+            // A server that starts anew beside other work takes its time.
+            .connection_wait(Duration::from_secs(30))
     }
 }
 
