@@ -16,8 +16,7 @@ async fn callers_of_a_dead_manager_fail_never_and_cost_one_resolve() {
         let silent_read = || Call::new("read").arg("dead-books").keyword("silent", true);
         kept.call_method(silent_read()).await.unwrap();
 
-        old.kill();
-        world.wait_until_gone(&old).await;
+        world.kill(&old).await;
         let new = world.manager("new").await;
 
         let began = tokio::time::Instant::now();
@@ -64,8 +63,7 @@ async fn a_commit_alone_finds_the_new_manager_too() {
         let stack = world.recovery(&watched).build().unwrap();
         outcome(&stack, &watched, create("alone-books")).await.unwrap();
 
-        old.kill();
-        world.wait_until_gone(&old).await;
+        world.kill(&old).await;
         let new = world.manager("new").await;
         let commit = Call::new("commit").arg("alone-books").keyword("request_id", "commit");
         let committed = outcome(&stack, &watched, commit).await.unwrap();

@@ -16,8 +16,7 @@ async fn every_caller_hears_that_nobody_is_registered_and_the_next_one_asks_agai
         let pause = Duration::from_secs(1);
         let stack = world.recovery(&watched).attempts(1).resolve_floor(pause, pause).build().unwrap();
         outcome(&stack, &watched, create("nobody-books")).await.unwrap();
-        old.kill();
-        world.wait_until_gone(&old).await;
+        world.kill(&old).await;
 
         let refused = outcome(&stack, &watched, of("read", "nobody-books")).await.unwrap_err();
         assert!(matches!(cause(&refused), CallError::PeerNotConnected { .. }), "{refused:?}");
@@ -56,8 +55,7 @@ async fn a_write_that_finds_nobody_was_not_executed_and_is_once_there_is_somebod
         let (old, watched) = (world.manager("old").await, Watched::default());
         let stack = world.recovery(&watched).build().unwrap();
         outcome(&stack, &watched, create("patient-books")).await.unwrap();
-        old.kill();
-        world.wait_until_gone(&old).await;
+        world.kill(&old).await;
 
         // Three attempts, of which the first met the dead one and the others nobody.
         let failure = outcome(&stack, &watched, of("commit", "patient-books")).await.unwrap_err();

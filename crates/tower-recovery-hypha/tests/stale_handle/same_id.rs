@@ -11,8 +11,7 @@ async fn handles_of_a_manager_that_was_killed_and_started_again_go_on() {
         outcome(&stack, &watched, create("same-books")).await.unwrap();
         let kept = world.kept_handle().await;
 
-        first.kill();
-        world.wait_until_gone(&first).await;
+        world.kill(&first).await;
         let second = world.manager("one").await;
         let calls = [reads("same-books", CALLERS), commits("same-books", 5)].concat();
         for outcome in outcomes(start(&stack, &watched, calls)).await {

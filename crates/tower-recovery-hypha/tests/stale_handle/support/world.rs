@@ -8,9 +8,9 @@ use std::{
 use tokio::{sync::Mutex, time::sleep};
 use tower_recovery::Recovery;
 use tower_recovery_hypha::{
-    Call, HyphaClient, HyphaClientBuilder, HyphaFrontDoor, HyphaRecovery, RemoteService, ServiceId, Value,
+    Call, CallError, HyphaClient, HyphaClientBuilder, HyphaFrontDoor, HyphaRecovery, RemoteService, ServiceId, Value,
 };
-use tower_recovery_test::hypha::{Execution, HyphaServer, PythonPeer};
+use tower_recovery_test::hypha::{Behaviour, Execution, HyphaServer, PythonPeer};
 
 use super::Watched;
 
@@ -115,6 +115,19 @@ impl World {
     /// What the registry calls a manager's client.
     pub(crate) fn identity(&self, peer: &PythonPeer) -> String {
         format!("{}/{}", self.workspace, peer.client_id())
+    }
+
+    /// Kills a manager of the worker's own workspace, and returns when the worker was told so: from then on, calls for it are refused. The server forgets its services before that, so
+    /// a call that is sent in between may hear first that it has gone, which is no refusal.
+    pub(crate) async fn kill(&self, manager: &PythonPeer) {
+        manager.behave("discard", Behaviour::hang_before()).await.unwrap();
+        let id = format!("{}:artifact-manager", self.identity(manager)).parse().unwrap();
+        let waiting = self.worker.find(&id).await.unwrap().call_method(Call::new("discard").arg("nothing"));
+        let (told, ()) = tokio::join!(waiting, async {
+            self.wait_until_received("discard", 1).await;
+            manager.kill();
+        });
+        assert!(matches!(told, Err(CallError::PeerDisconnected { .. })), "{told:?}");
     }
 
     /// Waits until the server has forgotten the service of a manager that has gone.
