@@ -95,9 +95,13 @@ fn stale_if(is_stale: bool, verdict: Verdict) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use std::{sync::Arc, time::Duration};
+    use std::{convert::Infallible, sync::Arc, time::Duration};
 
-    use tower_recovery::Delivery;
+    use tokio::time::timeout;
+    use tower_recovery::{
+        Delivery, RegistrationProbe,
+        registration::{Presence, Registrar},
+    };
 
     use super::*;
     use crate::{ConnectError, MalformedFrame, Place, RemoteError};
@@ -172,6 +176,49 @@ mod tests {
                 error.place() == Place::Send,
                 matches!(HyphaClassifier::new().error(&error).delivery(), Some(Delivery::NeverSent))
             );
+        }
+    }
+
+    /// Registered, whenever it is asked.
+    struct Registered;
+
+    impl Registrar for Registered {
+        type Connection = ();
+        type Error = Infallible;
+
+        async fn look_up(&mut self, _: Option<&()>) -> Result<Presence, Infallible> {
+            Ok(Presence::Ours)
+        }
+
+        async fn close(&mut self, (): ()) {}
+
+        async fn connect(&mut self) -> Result<(), Infallible> {
+            Ok(())
+        }
+
+        async fn register(&mut self, (): &()) -> Result<(), Infallible> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_probe_is_told_where_the_server_has_forgotten_the_caller_and_nowhere_else() {
+        let forgotten = || CallError::OwnConnectionClosed { client: "ws/worker".into() };
+        let told = [forgotten(), CallError::Upload(Box::new(forgotten())), CallError::Assembly(Box::new(forgotten()))];
+        let is_own = |error: &CallError| matches!(error, CallError::OwnConnectionClosed { .. });
+        let silent = of_every_kind().into_iter().filter(|error| !is_own(error));
+        for (error, is_told) in told.into_iter().map(|error| (error, true)).chain(silent.map(|error| (error, false))) {
+            let interval = Duration::from_secs(60);
+            let probe = RegistrationProbe::builder(Registered).connection(()).interval(interval).build().unwrap();
+            let mut monitor = probe.monitor();
+            let classifier = HyphaClassifier::new().reporting_to(probe.monitor());
+            let probing = tokio::spawn(probe.run());
+            // Once of its own accord, and then not for a whole interval.
+            monitor.wait_until(|status| status.look_ups == 1).await.unwrap();
+            assert_eq!(classifier.error(&error), HyphaClassifier::new().error(&error));
+            let soon = timeout(interval / 6, monitor.wait_until(|status| status.look_ups == 2)).await;
+            assert_eq!(soon.is_ok(), is_told, "{error:?}");
+            probing.abort();
         }
     }
 

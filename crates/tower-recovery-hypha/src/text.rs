@@ -2,9 +2,14 @@
 
 const LONGEST: usize = 512;
 
-/// The text, cut to 512 bytes at the most between two characters.
+/// The text, cut to 512 bytes at the most.
 pub(crate) fn cut(text: &str) -> &str {
-    let end = (0..=text.len().min(LONGEST)).rev().find(|end| text.is_char_boundary(*end));
+    beginning(text, LONGEST)
+}
+
+/// The beginning of a text, so many bytes at the most, which ends between two characters.
+pub(crate) fn beginning(text: &str, longest: usize) -> &str {
+    let end = (0..=text.len().min(longest)).rev().find(|end| text.is_char_boundary(*end));
     &text[..end.unwrap_or_default()]
 }
 

@@ -96,7 +96,8 @@ mod tests {
                 now += wait;
             }
             assert_eq!(theirs.place(now), Ok(()));
-            (ours.take(now), theirs.take(now));
+            ours.take(now);
+            theirs.take(now);
         }
     }
 }

@@ -7,6 +7,7 @@ use std::fmt;
 use rmpv::Value;
 
 use self::traceback::Traceback;
+use crate::text;
 
 /// The most that is kept of a message, and of a trace.
 const LONGEST: usize = 16 * 1024;
@@ -144,10 +145,7 @@ impl fmt::Write for Start {
 }
 
 fn beginning(mut text: String) -> String {
-    if text.len() > LONGEST {
-        let cut = (0..=LONGEST).rev().find(|&at| text.is_char_boundary(at));
-        text.truncate(cut.unwrap_or(0));
-    }
+    text.truncate(text::beginning(&text, LONGEST).len());
     text
 }
 

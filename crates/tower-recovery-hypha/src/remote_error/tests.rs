@@ -158,6 +158,20 @@ fn python_is_shown_the_kind_and_the_message() {
 }
 
 #[test]
+fn an_error_of_another_service_that_is_passed_on_keeps_its_trace_and_says_once_what_it_is() {
+    let trace = |error: &RemoteError| error.to_value()["_rtrace"].as_str().unwrap().to_owned();
+    // Its trace ends with what it is.
+    let passed_on = golden!("error_key");
+    assert_eq!(trace(&passed_on).trim_end(), passed_on.trace().trim_end());
+    // And this one's does not.
+    let grouped = golden!("error_group");
+    assert!(trace(&grouped).starts_with(grouped.trace()));
+    assert!(trace(&grouped).trim_end().ends_with(&grouped.to_string()), "{}", trace(&grouped));
+    // Of one of which nothing but a message is known there is nothing to say.
+    assert_eq!(trace(&RemoteError::new("Error", "no")), "");
+}
+
+#[test]
 fn neither_display_nor_debug_show_the_trace() {
     let error = golden!("error_key");
     assert_eq!(error.to_string(), "KeyError: 'x'");

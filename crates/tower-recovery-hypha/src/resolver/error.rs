@@ -9,7 +9,7 @@ use crate::CallError;
 #[non_exhaustive]
 pub enum ResolveServiceError {
     /// The registry knows no such service, or it could not be asked.
-    #[error(transparent)]
+    #[error("the registry names no client")]
     Call(#[from] CallError),
     /// There must be only one, and there are several.
     #[error("{} clients offer {id}, but only one must", peers.len())]
