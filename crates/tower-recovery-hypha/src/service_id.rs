@@ -198,6 +198,7 @@ mod tests {
             ("ws-user-root/worker@app", "ws-user-root/*:worker@app"),
         ] {
             let id: ServiceId = text.parse().unwrap();
+            assert_eq!(id.name(), "worker");
             assert_eq!((id.to_string().as_str(), id.within("mine").as_str()), (text, within));
         }
     }
