@@ -13,12 +13,15 @@ pub struct LookUp<Target> {
     ///
     /// It is the last one alone, however long ago that was: who fails by turns is told by turns.
     pub evicted: Option<Identity>,
+    /// The instance whose handle serves while the resolver is asked: for a refresh, or a suspicion. A resolver that chooses among several, by chance perhaps, names it again for as long as it is one of them and well. `None` where
+    /// callers wait.
+    pub serving: Option<Identity>,
 }
 
 impl<Target> LookUp<Target> {
     /// A look-up of this name, before anybody was evicted.
     pub fn new(target: Target) -> Self {
-        Self { target, evicted: None }
+        Self { target, evicted: None, serving: None }
     }
 
     /// The same after the eviction of this instance.
@@ -27,9 +30,15 @@ impl<Target> LookUp<Target> {
         Self { evicted: Some(evicted.into()), ..self }
     }
 
-    /// Keeps who was evicted and makes another target of this one, as a resolver does that asks another one.
+    /// The same beside a handle that serves, of this instance.
+    #[must_use]
+    pub fn beside(self, serving: impl Into<Identity>) -> Self {
+        Self { serving: Some(serving.into()), ..self }
+    }
+
+    /// Keeps who was evicted and who serves, and makes another target of this one, as a resolver does that asks another one.
     pub fn map<Other>(self, make: impl FnOnce(Target) -> Other) -> LookUp<Other> {
-        LookUp { target: make(self.target), evicted: self.evicted }
+        LookUp { target: make(self.target), evicted: self.evicted, serving: self.serving }
     }
 
     /// Whether this is the instance that was evicted.

@@ -134,7 +134,7 @@ impl<Handle: Clone + Send + 'static> Shared<Handle> {
         let limit = self.settings.resolve_timeout;
         // Whoever polls the flight holds the cache; the flight, which the cache holds, must not.
         let cache = Arc::downgrade(self);
-        let ask = move || cache.upgrade().and_then(|cache| lock(&cache.core).machine.ask(id));
+        let ask = move || cache.upgrade().map(|cache| lock(&cache.core).machine.ask(id)).unwrap_or_default();
         let resolve = resolver::bounded(Arc::clone(&self.resolve), start, limit, Arc::clone(&asked), ask);
         Flight::new(id, asked, resolve.boxed())
     }

@@ -46,6 +46,13 @@ pub(super) struct Machine<Handle> {
     strikes: u32,
 }
 
+/// What is known when the resolver is asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Known {
+    pub(super) evicted: Option<Identity>,
+    pub(super) serving: Option<Identity>,
+}
+
 /// What the resolver is told. One that hears nothing has nothing to gain from being asked once more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Telling {
@@ -175,11 +182,11 @@ impl<Handle: Clone> Machine<Handle> {
         Joined::New(flying.id)
     }
 
-    /// The resolver is asked for this flight now. Returns whom it had better not name.
-    pub(super) fn ask(&mut self, flight: FlightId) -> Option<Identity> {
-        let flying = self.flying_mut().filter(|flying| flying.id == flight)?;
+    /// The resolver is asked for this flight now. Returns whom it had better not name, and who serves meanwhile.
+    pub(super) fn ask(&mut self, flight: FlightId) -> Known {
+        let Some(flying) = self.flying_mut().filter(|flying| flying.id == flight) else { return Known::default() };
         flying.asked = Asked::Already;
-        self.evicted.clone()
+        Known { evicted: self.evicted.clone(), serving: self.live_handle().map(|live| live.identity.clone()) }
     }
 
     /// A failure indicts the handle of this generation. Of any other generation: nothing happens. If it has served, the resolve that found it

@@ -212,4 +212,6 @@ fn a_look_up_is_passed_on_with_another_target_and_whom_it_avoids() {
     assert_eq!(look_up, LookUp::new("7".to_owned()).after_eviction_of("a"));
     assert!(look_up.avoids(&Identity::from("a")) && !look_up.avoids(&Identity::from("b")));
     assert!(!LookUp::new(7).avoids(&Identity::from("a")));
+    let beside = LookUp::new(7).beside("a").map(|number| number.to_string());
+    assert_eq!((beside.serving, beside.evicted), (Some(Identity::from("a")), None));
 }

@@ -144,8 +144,10 @@ fn step(machine: &mut Machine<Handle>, model: &mut Model, event: Event) -> bool 
         Event::LookUp => assert_eq!(machine.look_up(), model.board()),
         Event::Ask => {
             let Some((id, _)) = model.flight else { return false };
-            assert_eq!(machine.ask(FlightId(id)), model.evicted.map(Identity::from));
-            assert_eq!(machine.ask(model.ended_flight()), None, "what was given up is told nothing");
+            let serving = model.live.map(|(_, identity, _)| Identity::from(identity));
+            let known = Known { evicted: model.evicted.map(Identity::from), serving };
+            assert_eq!(machine.ask(FlightId(id)), known);
+            assert_eq!(machine.ask(model.ended_flight()), Known::default(), "what was given up is told nothing");
             (model.asked, model.unaware) = (true, false);
         }
         Event::EvictLive => {
@@ -266,19 +268,21 @@ fn a_resolver_is_told_who_was_evicted_until_somebody_is_found() {
     let mut machine = Machine::new(Telling::OfEvictions);
     let ask = |machine: &mut Machine<Handle>, answer: Option<&'static str>| {
         let Joined::New(flight) = machine.look_up() else { panic!("nothing was in flight") };
-        let told = machine.ask(flight).map(|identity| identity.to_string());
+        let Known { evicted, serving } = machine.ask(flight);
+        let told = [evicted, serving].map(|identity| identity.map(|identity| identity.to_string()));
         machine.settle(flight, answer.map(|identity| Resolved::new(identity, 0)));
         told
     };
-    assert_eq!(ask(&mut machine, Some("a")), None, "nobody was evicted yet");
-    assert_eq!(ask(&mut machine, Some("b")), None, "beside a live handle");
+    let of = |evicted: Option<&str>, serving: Option<&str>| [evicted, serving].map(|name| name.map(str::to_owned));
+    assert_eq!(ask(&mut machine, Some("a")), of(None, None), "nobody was evicted yet");
+    assert_eq!(ask(&mut machine, Some("b")), of(None, Some("a")), "beside a live handle");
     machine.evict(machine.live().expect("b is live"), false);
-    assert_eq!(ask(&mut machine, None).as_deref(), Some("b"));
-    assert_eq!(ask(&mut machine, Some("b")).as_deref(), Some("b"), "nobody was found yet");
-    assert_eq!(ask(&mut machine, Some("b")), None, "it was named all the same, and serves");
+    assert_eq!(ask(&mut machine, None), of(Some("b"), None));
+    assert_eq!(ask(&mut machine, Some("b")), of(Some("b"), None), "nobody was found yet");
+    assert_eq!(ask(&mut machine, Some("b")), of(None, Some("b")), "it was named all the same, and serves");
     machine.evict(machine.live().expect("b is live"), false);
     machine.invalidate();
-    assert_eq!(ask(&mut machine, Some("b")), None, "what was evicted is made of what is gone");
+    assert_eq!(ask(&mut machine, Some("b")), of(None, None), "what was evicted is made of what is gone");
 }
 
 #[test]
@@ -291,11 +295,11 @@ fn a_look_up_that_was_asked_before_the_eviction_and_finds_the_evicted_instance_i
         machine.settle(first, Some(Resolved::new("a", 1)));
         let Joined::New(look_up) = machine.look_up() else { panic!("nothing was in flight") };
         if asked_before {
-            assert_eq!(machine.ask(look_up), None);
+            assert_eq!(machine.ask(look_up), Known { evicted: None, serving: Some(Identity::from("a")) });
         }
         machine.evict(Generation::FIRST, true);
         if !asked_before {
-            assert_eq!(machine.ask(look_up), Some(Identity::from("a")));
+            assert_eq!(machine.ask(look_up).evicted, Some(Identity::from("a")));
         }
         let settled = machine.settle(look_up, Some(Resolved::new("a", 2)));
         let again = Settled::Installed { generation: Generation::FIRST.next(), previous: Some(Identity::from("a")) };
@@ -306,7 +310,7 @@ fn a_look_up_that_was_asked_before_the_eviction_and_finds_the_evicted_instance_i
         assert_eq!(settled, (Settled::Unaware, Some(2)));
         assert_eq!((machine.live(), machine.strikes()), (None, 0), "the registry has refused nothing yet");
         let Acquired::Wait(Joined::New(next)) = machine.acquire() else { panic!("the look-up has ended") };
-        assert_eq!(machine.ask(next), Some(Identity::from("a")));
+        assert_eq!(machine.ask(next).evicted, Some(Identity::from("a")));
         assert_eq!(machine.settle(next, Some(Resolved::new("a", 3))), (again, None), "it has nobody else");
         assert_eq!(machine.strikes(), 1);
     }
