@@ -95,8 +95,3 @@ pub use crate::{
     target::{InvalidHost, TunnelRefused},
     transport::{ConnectTimedOut, Protocol, Transport},
 };
-
-// The code in the README is compiled with the documentation's.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;

@@ -48,6 +48,8 @@
 //! A [`CallError`] says where it arose, and [`HyphaClassifier`] has the table of what follows from that. Hypha itself tells of what its server refused only in words; two of its sentences are matched, as a whole and for
 //! this call's callee alone, on frames that no client can forge. What a callee raises is its answer, whatever it says.
 //!
+//! Over Hypha's HTTP API an answer proves less: [`http_verdict`] has its table.
+//!
 //! # What it does not speak
 //!
 //! Payloads that are encrypted from end to end; and values that stand for something else than data. A function, a generator, an array of numpy comes, and goes, as the map by which Hypha describes it (`_rtype`). A map with other keys than texts and bytes is sent as it is, but
@@ -66,6 +68,7 @@ mod error;
 mod front_door;
 #[cfg(fuzzing)]
 pub mod fuzzing;
+mod http_answer;
 mod manager;
 mod registrar;
 mod remote_error;
@@ -86,6 +89,7 @@ pub use crate::{
     connection::{ConnectionStatus, InvalidServerUrl},
     error::{CallError, ConnectError, Place},
     front_door::{HyphaFrontDoor, HyphaRecovery, HyphaStack},
+    http_answer::http_verdict,
     manager::ServiceInfo,
     registrar::{HyphaRegistrar, OpenClient},
     remote_error::RemoteError,

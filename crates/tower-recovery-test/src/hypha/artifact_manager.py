@@ -32,7 +32,8 @@ class ArtifactManager:
             bound = signature.bind(self, *args, **kwargs)
             bound.apply_defaults()
             arguments = {key: value for key, value in bound.arguments.items() if key != "self"}
-            silent = arguments.get("silent", False)
+            # Over HTTP it comes as a number or as text.
+            silent = bool(arguments.get("silent", False))
             if name == "create" and not arguments["alias"] and not arguments["artifact_id"]:
                 # Drawn here, since who reads the ledger must come to the same.
                 arguments["alias"] = f"artifact-{len(self._current())}"
