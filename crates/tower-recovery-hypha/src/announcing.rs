@@ -22,13 +22,16 @@ pub(crate) async fn announce(shared: &Arc<Shared>) -> Result<(), ConnectError> {
     };
     match manager::register_info(shared, built_in(shared), Lane::Urgent).await {
         // A token that may only read cannot register anything. It can call.
-        Err(CallError::Remote(error)) if error.kind() == "PermissionError" && shared.services.all().is_empty() => {
+        Err(CallError::Remote(error))
+            if error.kind() == "PermissionError" && shared.services.offers.all().is_empty() =>
+        {
             tracing::debug!(%error, "the client is not registered");
         }
         outcome => outcome.map_err(refused("built-in"))?,
     }
-    for service in shared.services.all() {
-        manager::register(shared, service.name(), Lane::Urgent).await.map_err(refused(service.name()))?;
+    for service in shared.services.offers.all() {
+        manager::register(shared, &service, Lane::Urgent).await.map_err(refused(service.name()))?;
+        shared.services.offers.confirm(&service);
     }
     // Calls to a client that leaves end then, and not when their time is up; a registration that somebody takes away is missed sooner. Nothing else depends on it.
     if let Err(error) = manager::subscribe(shared, &["client_disconnected", "service_removed"]).await {

@@ -75,6 +75,7 @@ mod remote_error;
 mod remote_service;
 mod resolver;
 mod rules;
+mod secret;
 mod service_id;
 mod serving;
 mod text;

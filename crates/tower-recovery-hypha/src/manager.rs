@@ -8,7 +8,7 @@ use crate::{
     Call, CallError, SelectionMode, ServiceId,
     calls::Target,
     client::{self, Lane, Shared},
-    serving::{NONCE, map},
+    serving::{LocalService, NONCE, map},
 };
 
 /// What the registry knows of a service.
@@ -25,9 +25,7 @@ pub struct ServiceInfo {
     pub(crate) nonce: Option<Box<str>>,
 }
 
-pub(crate) async fn register(shared: &Arc<Shared>, service: &str, lane: Lane) -> Result<(), CallError> {
-    // Taken back in this moment: then there is nothing to register.
-    let Some(service) = shared.services.get(service) else { return Ok(()) };
+pub(crate) async fn register(shared: &Arc<Shared>, service: &LocalService, lane: Lane) -> Result<(), CallError> {
     let (workspace, settings) = (shared.workspace().unwrap_or_default(), &shared.settings);
     let info = service.registration(&workspace, &settings.client_id, &settings.app_id, &shared.services.nonce());
     register_info(shared, info, lane).await

@@ -39,7 +39,7 @@ use crate::{CallError, ConnectError, ConnectionStatus, HyphaClient, ServiceInfo,
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct HyphaRegistrar {
     client: HyphaClient,
 }
@@ -61,6 +61,14 @@ impl HyphaRegistrar {
         (Self { client }, open)
     }
 
+    /// Calls that wait for the next connection need not wait any more.
+    fn no_connection_follows(&self) {
+        let shared = self.client.shared();
+        if !shared.wanted.borrow().is_open {
+            drop(shared.close(false));
+        }
+    }
+
     fn check_connected(&self) -> Result<(), Failure> {
         let last = match &*self.client.shared().status.borrow() {
             ConnectionStatus::Connected => return Ok(()),
@@ -69,6 +77,13 @@ impl HyphaRegistrar {
             ConnectionStatus::Closing | ConnectionStatus::Closed => return Err(call_failure(CallError::Closed)),
         };
         Err(call_failure(CallError::NotConnected { waited: Duration::ZERO, last }))
+    }
+}
+
+/// Whoever has it opens the client again, or nobody does.
+impl Drop for HyphaRegistrar {
+    fn drop(&mut self) {
+        self.no_connection_follows();
     }
 }
 
@@ -84,6 +99,11 @@ impl Registrar for HyphaRegistrar {
         if connection.is_none() || is_closed {
             return Ok(match presence(&self.client, &look_from_outside(&self.client).await?) {
                 Presence::Ours => Presence::Missing,
+                // Nothing is rebuilt while somebody else lives under the id.
+                Presence::Another(identity) => {
+                    self.no_connection_follows();
+                    Presence::Another(identity)
+                }
                 other => other,
             });
         }
@@ -111,8 +131,9 @@ impl Registrar for HyphaRegistrar {
         // Closes the client again if this is dropped.
         let calls_wait = self.client.shared().wanted.borrow().calls_wait;
         let mut open = OpenClient { client: Some(self.client.clone()), calls_wait };
-        self.client.open().await.map_err(connect_failure)?;
-        open.calls_wait = false;
+        let opened = self.client.open().await;
+        open.calls_wait = matches!(&opened, Err(error) if calls_wait && !error.is_permanent());
+        opened.map_err(connect_failure)?;
         Ok(open)
     }
 
@@ -143,7 +164,8 @@ fn presence(client: &HyphaClient, registered: &[ServiceInfo]) -> Presence {
     match mark("built-in") {
         Some(Some(nonce)) if services.is_of_this_process(nonce) => {
             let is_present = |name: &str| mark(name).flatten() == Some(&*present);
-            let are_present = is_present("built-in") && services.all().iter().all(|service| is_present(service.name()));
+            let are_present =
+                is_present("built-in") && services.offers.registered().iter().all(|service| is_present(service.name()));
             if are_present { Presence::Ours } else { Presence::Missing }
         }
         Some(_) => Presence::Another((*client.id()).into()),
@@ -170,15 +192,15 @@ impl HyphaClient {
         async move {
             let mut was_connected = status.borrow_and_update().is_connected();
             loop {
-                let changed = tokio::select! {
-                    changed = status.changed() => changed,
-                    changed = removals.changed() => {
-                        monitor.own_eviction_seen();
-                        changed
-                    }
+                let (changed, is_removed) = tokio::select! {
+                    changed = status.changed() => (changed, false),
+                    changed = removals.changed() => (changed, true),
                 };
                 if changed.is_err() {
                     return;
+                }
+                if is_removed {
+                    monitor.own_eviction_seen();
                 }
                 let is_connected = status.borrow_and_update().is_connected();
                 if was_connected && !is_connected {

@@ -20,6 +20,7 @@ use tokio::{sync::oneshot, time::Instant};
 pub(crate) use self::ticket::{Patience, Ticket};
 use crate::{
     CallError,
+    secret::secret_name,
     wire::{MalformedFrame, Relayed},
 };
 
@@ -101,7 +102,7 @@ impl Calls {
     }
 
     fn open_telling(self: &Arc<Self>, target: &Target, method: Arc<str>, tells_of: Option<Box<str>>) -> Ticket {
-        let session: Box<str> = format!("{:032x}", fastrand::u128(..)).into();
+        let session: Box<str> = secret_name();
         let (sender, outcome) = oneshot::channel();
         let progress = Progress::new();
         let call = OpenCall {

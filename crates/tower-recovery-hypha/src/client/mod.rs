@@ -3,6 +3,7 @@
 mod builder;
 mod calling;
 mod future;
+mod openers;
 mod settings;
 mod shared;
 mod upload;
@@ -159,16 +160,16 @@ impl HyphaClient {
     ///
     /// # Errors
     ///
-    /// Why the next try failed, or that the client was closed meanwhile. A client that was closed when this began is closed again; one that was open goes on trying.
+    /// Why the next try failed, or that the client was closed meanwhile. A client that was closed when this began is closed again, by the last of those who open it at one time; one that was open goes on trying.
     ///
     /// # Cancel safety
     ///
     /// The client goes on connecting.
     pub async fn open(&self) -> Result<(), Arc<ConnectError>> {
         let shared = self.shared();
-        let was_closed = shared.wanted.send_if_modified(Wanted::open);
+        let mut opener = shared.openers.enter(shared.wanted.send_if_modified(Wanted::open));
         let outcome = shared.connected_or_failed().await;
-        if was_closed && outcome.is_err() {
+        if opener.leave(outcome.is_ok()) {
             let calls_wait = shared.wanted.borrow().calls_wait;
             shared.close(calls_wait).await;
         }
@@ -226,15 +227,23 @@ impl HyphaClient {
     /// # Errors
     ///
     /// The registry refused it, or did not answer. The service is not offered then; but where the answer was lost, the registry may name it until this client's connection ends.
+    ///
+    /// # Cancel safety
+    ///
+    /// As where the answer was lost.
     pub async fn offer(&self, service: LocalService) -> Result<(), CallError> {
         let shared = self.shared();
-        let service = Arc::new(service);
-        let before = shared.services.insert(Arc::clone(&service));
-        let outcome = manager::register(shared, service.name(), Lane::Rest).await;
-        if outcome.is_err() {
-            shared.services.take_back(&service, before);
+        let offer = shared.services.offers.begin(service);
+        loop {
+            let mark = shared.services.nonce();
+            manager::register(shared, offer.service(), Lane::Rest).await?;
+            // Over another connection than the one that it was for it would bear the wrong mark, and be taken for what is left of that one.
+            if shared.services.nonce() == mark {
+                break;
+            }
         }
-        outcome
+        offer.confirm();
+        Ok(())
     }
 
     /// Takes an offered service back.
@@ -242,9 +251,13 @@ impl HyphaClient {
     /// # Errors
     ///
     /// The registry refused, or did not answer. The service is not offered any more in any case.
+    ///
+    /// # Cancel safety
+    ///
+    /// The service is not offered any more once this was polled; the registry may name it on.
     pub async fn withdraw(&self, service: &str) -> Result<(), CallError> {
         let shared = self.shared();
-        shared.services.remove(service);
+        shared.services.offers.withdraw(service);
         let id = format!("{}:{service}", shared.own_id());
         match manager::unregister(shared, &id).await {
             // A connection that was lost, or a registry that forgets, was there before us.

@@ -11,7 +11,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use super::settings::Settings;
+use super::{openers::Openers, settings::Settings};
 use crate::{
     CallError, ConnectError, ConnectionStatus,
     calls::{Calls, Patience, Target, Ticket},
@@ -32,6 +32,7 @@ pub(crate) struct Shared {
     pub(crate) milestones: watch::Sender<Milestones>,
     /// What its user wants of it.
     pub(crate) wanted: watch::Sender<Wanted>,
+    pub(crate) openers: Openers,
     /// How often the server said that a service of this client was taken out of the registry.
     pub(crate) removals: watch::Sender<u64>,
     /// The server said that it has closed its end of the connection, over the connection.
@@ -88,8 +89,9 @@ pub(crate) struct Request {
 pub(crate) struct Malformed(AtomicU64);
 
 impl Malformed {
-    pub(crate) fn count(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
+    /// Counts one more, and returns which it is.
+    pub(crate) fn count(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     pub(crate) fn number(&self) -> u64 {
@@ -115,6 +117,7 @@ impl Shared {
             status: watch::Sender::new(ConnectionStatus::Closed),
             milestones: watch::Sender::new(Milestones::default()),
             wanted: watch::Sender::new(Wanted::default()),
+            openers: Openers::default(),
             removals: watch::Sender::new(0),
             own_connection_closed: Notify::new(),
             lanes: Lanes { urgent, rest },
@@ -151,8 +154,7 @@ impl Shared {
     }
 
     /// Sends a message that nobody answers. It waits for its place, and for a connection.
-    pub(crate) async fn send(&self, to: Target, method: impl Into<Arc<str>>, args: &[Value]) {
-        let body = encode_body(&Body { args, ..Body::default() });
+    pub(crate) async fn send(&self, to: Target, method: impl Into<Arc<str>>, body: Vec<u8>) {
         // The receiver lives as long as the client.
         let _ = self.lanes.rest.send(Outgoing { session: None, to, method: method.into(), body }).await;
     }
@@ -278,7 +280,7 @@ impl Shared {
 
     /// It is closed, as often as that was asked for.
     pub(crate) fn was_closed(&self, closings: u64, calls_wait: bool) {
-        self.tokens.forget_if_another_is_there();
+        self.tokens.put_last();
         // The status first: a call that begins later sees it, and one that began before is in the table.
         self.status.send_replace(ConnectionStatus::Closed);
         self.end_session(&"the client was closed".into());

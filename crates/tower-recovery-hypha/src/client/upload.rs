@@ -10,6 +10,7 @@ use super::{Lane, Request, Shared};
 use crate::{
     CallError,
     calls::{Patience, Target, Ticket},
+    secret::secret_name,
     wire::{Body, Head, encode_body, encode_head},
 };
 
@@ -41,7 +42,7 @@ pub(super) async fn request(
     message.extend_from_slice(&body);
     drop(body);
 
-    let key: Box<str> = format!("{:032x}", fastrand::u128(..)).into();
+    let key: Box<str> = secret_name();
     let upload = Upload { shared, lane, to: Target::Peer(to), key: &key, extends: false, patience };
     let pieces = Pieces(Some(&upload));
     upload.pieces(&message).await.map_err(|error| CallError::Upload(Box::new(error)))?;
@@ -81,7 +82,7 @@ pub(crate) async fn answer(
     let head = Head { from: &shared.own_id(), to: &to, method, session: None, parent: session };
     let mut message = encode_head(&head);
     message.extend_from_slice(body);
-    let random: Box<str> = format!("{:032x}", fastrand::u128(..)).into();
+    let random: Box<str> = secret_name();
     let key = session.unwrap_or(&random);
     let patience = shared.settings.patience;
     let upload = Upload { shared, lane: Lane::Rest, to: Target::Peer(to), key, extends: session.is_some(), patience };
@@ -98,7 +99,11 @@ pub(crate) async fn answer(
                 return Ok(());
             }
             // Over the next connection from the beginning. A caller who has the answer by then has forgotten the call, and refuses.
-            Err(CallError::ConnectionLost { .. } | CallError::NotConnected { .. }) if tries < MOST_TRIES => tries += 1,
+            Err(
+                CallError::ConnectionLost { .. }
+                | CallError::NotConnected { .. }
+                | CallError::OwnConnectionClosed { .. },
+            ) if tries < MOST_TRIES => tries += 1,
             Err(error) => return Err(error),
         }
     }

@@ -14,7 +14,7 @@ use tokio_tungstenite::{
     tungstenite::{self, Message, protocol::WebSocketConfig},
 };
 
-use super::Endpoint;
+use super::{Endpoint, tokens::Token};
 use crate::{ConnectError, client::Shared};
 
 /// What the socket takes: more than a server passes on, the 16 MiB that uvicorn takes from a client with the head that the server writes anew. The websocket ends at a longer message, so with a lower limit any client could end
@@ -60,28 +60,41 @@ enum FirstMessage {
     },
 }
 
-/// One try to connect: with the token for coming back if there is one, and where the server does not accept that, with the one that the user gave.
+/// One try to connect: by the token whose turn it is, and if the server refuses that, by the other one.
 pub(super) async fn open(shared: &Shared) -> Result<(Socket, Admission), ConnectError> {
     let limit = shared.settings.connect_timeout;
     let tries = async {
-        if let Some(token) = shared.tokens.for_reconnecting() {
-            match open_with(shared, None, Some(&token)).await {
-                // Whatever the server has against it, there is another one.
-                Err(error) if error.is_a_refusal() && shared.tokens.is_given() => shared.tokens.forget(),
-                outcome => return outcome,
-            }
+        let (first, second) = shared.tokens.in_order();
+        let refused = match open_with(shared, &first).await {
+            Err(error) if error.is_a_refusal() => error,
+            outcome => return outcome,
+        };
+        if refused.is_permanent() {
+            shared.tokens.forget(&first);
         }
-        open_with(shared, shared.tokens.given().as_deref(), None).await
+        let Some(second) = second else { return Err(refused) };
+        match open_with(shared, &second).await {
+            Err(error) if error.is_permanent() && !refused.is_permanent() => {
+                shared.tokens.forget(&second);
+                // The first may be good again when what the server had against it is over.
+                Err(refused)
+            }
+            outcome => outcome,
+        }
     };
-    timeout(limit, tries).await.unwrap_or(Err(ConnectError::TimedOut(limit)))
+    let opened = timeout(limit, tries).await.unwrap_or(Err(ConnectError::TimedOut(limit)));
+    if opened.is_ok() {
+        shared.tokens.were_good();
+    }
+    opened
 }
 
-async fn open_with(
-    shared: &Shared,
-    token: Option<&str>,
-    reconnection_token: Option<&str>,
-) -> Result<(Socket, Admission), ConnectError> {
+async fn open_with(shared: &Shared, by: &Token) -> Result<(Socket, Admission), ConnectError> {
     let settings = &shared.settings;
+    let (token, reconnection_token) = match by {
+        Token::Given(token) => (token.as_deref(), None),
+        Token::ComingBack(token) => (None, Some(&**token)),
+    };
     let mut socket = handshake(shared).await?;
     // The workspace in which it was, once it is known: a token alone could lead into another one.
     let workspace = shared.workspace();

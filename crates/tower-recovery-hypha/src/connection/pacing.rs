@@ -40,10 +40,8 @@ impl Pacer {
         Err(Duration::from_secs_f64((1.0 - self.left) / f64::from(self.pace.per_second)) + Duration::from_micros(1))
     }
 
-    /// A message goes out, whether or not there was a place: what is urgent does not wait.
-    pub(super) fn take(&mut self, now: Instant) {
-        // Counts up to now.
-        let _ = self.place(now);
+    /// A message goes out, in the place that there was.
+    pub(super) fn take(&mut self) {
         self.left -= 1.0;
     }
 }
@@ -58,12 +56,12 @@ mod tests {
         let mut pacer = Pacer::new(Pace { per_second: 10, at_once: 3 }, began);
         for _ in 0..3 {
             assert_eq!(pacer.place(began), Ok(()));
-            pacer.take(began);
+            pacer.take();
         }
         let wait = pacer.place(began).unwrap_err();
         assert!((Duration::from_millis(100)..Duration::from_millis(101)).contains(&wait), "{wait:?}");
         assert_eq!(pacer.place(began + wait), Ok(()));
-        pacer.take(began + wait);
+        pacer.take();
         assert!(pacer.place(began + wait).is_err());
     }
 
@@ -73,17 +71,8 @@ mod tests {
         let mut pacer = Pacer::new(Pace { per_second: 10, at_once: 3 }, began);
         let later = began + Duration::from_secs(3600);
         assert_eq!(pacer.place(later), Ok(()));
-        (0..3).for_each(|_| pacer.take(later));
+        (0..3).for_each(|_| pacer.take());
         assert!(pacer.place(later).is_err());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn what_does_not_wait_is_counted_and_the_rest_waits_longer() {
-        let began = Instant::now();
-        let mut pacer = Pacer::new(Pace { per_second: 10, at_once: 1 }, began);
-        (0..3).for_each(|_| pacer.take(began));
-        let wait = pacer.place(began).unwrap_err();
-        assert!((Duration::from_millis(300)..Duration::from_millis(301)).contains(&wait), "{wait:?}");
     }
 
     #[tokio::test(start_paused = true)]
@@ -96,8 +85,8 @@ mod tests {
                 now += wait;
             }
             assert_eq!(theirs.place(now), Ok(()));
-            ours.take(now);
-            theirs.take(now);
+            ours.take();
+            theirs.take();
         }
     }
 }

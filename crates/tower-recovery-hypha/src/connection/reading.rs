@@ -74,8 +74,11 @@ fn take_frame(shared: &Arc<Shared>, frame: &[u8]) {
     match wire::decode(frame, &shared.settings.limits) {
         Ok(incoming) => take(shared, incoming),
         Err(error) => {
-            tracing::warn!(client = %shared.own_id(), %error, bytes = frame.len(), "a frame cannot be read");
-            shared.malformed.count();
+            // A stranger who sends many fills no log: the first is told of, and each that doubles their number.
+            let number = shared.malformed.count();
+            if number.is_power_of_two() {
+                tracing::warn!(client = %shared.own_id(), %error, bytes = frame.len(), number, "a frame cannot be read");
+            }
             if let Some((from, method)) = wire::decode_address(frame, &shared.settings.limits)
                 && let Some((session, _)) = method.split_once('.')
             {
@@ -127,7 +130,7 @@ fn take_event(shared: &Shared, event: &IncomingEvent) {
         "service_removed" => {
             // It is said, too, where one of its own is registered again. Whoever is told looks before he acts.
             let own = id.strip_prefix(&*shared.own_id()).and_then(|rest| rest.strip_prefix(':'));
-            if own.is_some_and(|service| shared.services.get(service).is_some()) {
+            if own.is_some_and(|service| shared.services.offers.get(service).is_some()) {
                 shared.removals.send_modify(|removals| *removals += 1);
             }
         }

@@ -19,9 +19,9 @@ pub enum ConnectionStatus {
     Connected,
     /// The server refuses the client for good; it is asked again at the longest pause. Calls fail at once.
     Refused(Arc<ConnectError>),
-    /// Its user closes it. Calls fail at once.
+    /// It is being closed: by its user, or by the probe of its registration, which opens it again. Calls fail at once, or wait for that.
     Closing,
-    /// It was closed by its user, or never opened.
+    /// It was closed, or never opened. Calls fail at once, or wait where the probe of the registration opens it again.
     Closed,
 }
 

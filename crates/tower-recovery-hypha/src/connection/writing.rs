@@ -40,7 +40,8 @@ where
     Out: Sink<Message, Error = tungstenite::Error> + Unpin,
 {
     let status = shared.status.subscribe();
-    let mut source = Source { texts, outbox, status, pacer: Pacer::new(shared.settings.pace, Instant::now()) };
+    let pacer = Pacer::new(shared.settings.pace, Instant::now());
+    let mut source = Source { texts, outbox, status, pacer, urgent_in_a_row: 0 };
     loop {
         let next = match source.next().now_or_never() {
             Some(next) => next,
@@ -52,7 +53,7 @@ where
         };
         let message = match next {
             Next::Text(text) => Some(text),
-            Next::Outgoing(outgoing) => frame(shared, manager, outgoing).inspect(|_| source.pacer.take(Instant::now())),
+            Next::Outgoing(outgoing) => frame(shared, manager, outgoing).inspect(|_| source.pacer.take()),
         };
         if let Some(message) = message
             && let Err(error) = sink.feed(message).await
@@ -68,6 +69,7 @@ struct Source<'a> {
     outbox: &'a mut Outbox,
     status: watch::Receiver<ConnectionStatus>,
     pacer: Pacer,
+    urgent_in_a_row: u32,
 }
 
 enum Next {
@@ -77,24 +79,45 @@ enum Next {
 }
 
 impl Source<'_> {
+    /// How many urgent messages go before one of the rest that waits, so that nobody who asks for many answers holds up our own calls.
+    const MOST_URGENT: u32 = 3;
+
     /// Nothing is lost where this is dropped.
     async fn next(&mut self) -> Next {
-        let Self { texts, outbox: Outbox { urgent, rest }, status, pacer } = self;
-        let next_of_the_rest = async {
-            // What has to be said first goes by the other lane. The sender is in what is shared.
-            let _ = status.wait_for(ConnectionStatus::is_connected).await;
+        let Self { texts, outbox: Outbox { urgent, rest }, status, pacer, urgent_in_a_row } = self;
+        let outgoing = async {
             while let Err(wait) = pacer.place(Instant::now()) {
                 sleep(wait).await;
             }
-            rest.recv().await
+            let of_the_rest = async {
+                // What has to be said first goes by the other lane. The sender is in what is shared.
+                let _ = status.wait_for(ConnectionStatus::is_connected).await;
+                rest.recv().await
+            };
+            // The senders live as long as the client.
+            if *urgent_in_a_row < Self::MOST_URGENT {
+                tokio::select! {
+                    biased;
+                    Some(outgoing) = urgent.recv() => (outgoing, true),
+                    Some(outgoing) = of_the_rest => (outgoing, false),
+                    else => std::future::pending().await,
+                }
+            } else {
+                tokio::select! {
+                    biased;
+                    Some(outgoing) = of_the_rest => (outgoing, false),
+                    Some(outgoing) = urgent.recv() => (outgoing, true),
+                    else => std::future::pending().await,
+                }
+            }
         };
         tokio::select! {
             biased;
             Some(text) = texts.recv() => Next::Text(text),
-            Some(outgoing) = urgent.recv() => Next::Outgoing(outgoing),
-            Some(outgoing) = next_of_the_rest => Next::Outgoing(outgoing),
-            // The senders live as long as the client.
-            else => std::future::pending().await,
+            (outgoing, is_urgent) = outgoing => {
+                *urgent_in_a_row = if is_urgent { urgent_in_a_row.saturating_add(1) } else { 0 };
+                Next::Outgoing(outgoing)
+            }
         }
     }
 }

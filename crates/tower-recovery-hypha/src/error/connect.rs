@@ -88,10 +88,7 @@ impl ConnectError {
     /// Whether connecting in the same way will fail in the same way.
     #[must_use]
     pub fn is_permanent(&self) -> bool {
-        matches!(
-            self,
-            Self::Unauthenticated { .. } | Self::Forbidden { .. } | Self::WrongWorkspace { .. } | Self::Closed
-        )
+        matches!(self, Self::Unauthenticated { .. } | Self::Forbidden { .. } | Self::WrongWorkspace { .. })
     }
 
     /// Whether the server said no, to the client or its token.
@@ -106,11 +103,13 @@ impl ConnectError {
 
     /// What the server said when it closed the connection instead of opening it. Its words are all that it gives.
     pub(crate) fn of_the_servers_words(message: &str, client: &str) -> Self {
-        const TOKENS: [&str; 4] = [
+        const TOKENS: [&str; 6] = [
             "Client id mismatch",
             "Invalid scope",
             "Current workspace encoded in the token",
             "No authentication information provided",
+            "Token has been revoked",
+            "Specialized token",
         ];
         let boxed = || cut(message).into();
         if message.starts_with("Authentication error: ") {

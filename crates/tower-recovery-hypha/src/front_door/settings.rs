@@ -163,7 +163,7 @@ impl HyphaRecovery {
         self
     }
 
-    /// How long a client has to answer a ping, where one of several must be chosen, see [`HyphaResolver::ping_timeout`](crate::HyphaResolver::ping_timeout). Default: 2 s, or a quarter of a resolve if that is shorter.
+    /// How long a client has to answer a ping, where one of several must be chosen, see [`HyphaResolver::ping_timeout`](crate::HyphaResolver::ping_timeout). Above zero, and at most a quarter of a resolve; default: 2 s, or that quarter if it is shorter.
     pub fn ping_timeout(mut self, limit: Duration) -> Self {
         self.ping_timeout = Some(limit);
         self
@@ -177,21 +177,42 @@ impl HyphaRecovery {
 
     /// The timing of a call, checked, as is what it stands beside.
     pub(super) fn timing(&self) -> Result<CallTiming, InvalidSetting> {
-        if self.resolve_floor.is_some_and(|(step, _)| step.is_zero()) {
-            return Err(InvalidSetting::new("resolve_floor", "0s", "above zero, or nothing keeps resolves apart"));
+        let refused =
+            |field, value: Duration, bound: String| Err(InvalidSetting::new(field, format_args!("{value:?}"), bound));
+        match self.resolve_floor {
+            Some((Duration::ZERO, _)) => {
+                return refused(
+                    "resolve_floor",
+                    Duration::ZERO,
+                    "above zero, or nothing keeps resolves apart".to_owned(),
+                );
+            }
+            Some((step, ceiling)) if ceiling < step => {
+                return refused("resolve_floor.ceiling", ceiling, format!("at least the step of {step:?}"));
+            }
+            _ => {}
         }
-        let timing = self.timing;
-        let timing = if self.is_timed { timing } else { timing.attempt_timeout(Self::LONGEST_ATTEMPT) };
+        let timing = if self.is_timed { self.timing } else { self.timing.attempt_timeout(Self::LONGEST_ATTEMPT) };
         let timing = timing.build()?;
         let attempt = timing.attempt_timeout();
         if let Some(wait) = self.suspect_after.filter(|wait| *wait >= attempt) {
-            let bound = format!("shorter than the attempt_timeout of {attempt:?}");
-            return Err(InvalidSetting::new("suspect_after", format_args!("{wait:?}"), bound));
+            return refused("suspect_after", wait, format!("shorter than the attempt_timeout of {attempt:?}"));
         }
         let resolve = self.resolve_timeout_under(timing);
-        if let Some(limit) = self.ping_timeout.filter(|limit| *limit >= resolve) {
-            let bound = format!("shorter than the resolve_timeout of {resolve:?}");
-            return Err(InvalidSetting::new("ping_timeout", format_args!("{limit:?}"), bound));
+        if resolve.is_zero() {
+            return refused("resolve_timeout", resolve, "above zero".to_owned());
+        }
+        if let Some(deadline) = timing.deadline().filter(|deadline| resolve > *deadline) {
+            return refused("resolve_timeout", resolve, format!("at most the deadline of {deadline:?}"));
+        }
+        // The one that serves is pinged, then the others, then the last resort; and the registry is asked twice before.
+        let longest_ping = resolve / 4;
+        if let Some(limit) = self.ping_timeout.filter(|limit| limit.is_zero() || *limit > longest_ping) {
+            return refused(
+                "ping_timeout",
+                limit,
+                format!("above zero, and at most a quarter of the resolve_timeout of {resolve:?}"),
+            );
         }
         Ok(timing)
     }
@@ -209,5 +230,67 @@ impl fmt::Debug for HyphaRecovery {
             .field("query", &self.query)
             .field("timing", &self.timing)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ServiceId;
+
+    fn refused(set: impl FnOnce(HyphaRecovery) -> HyphaRecovery) -> String {
+        let client = HyphaClient::builder("http://127.0.0.1:1").build().unwrap();
+        let id: ServiceId = "artifact-manager".parse().unwrap();
+        set(HyphaRecovery::new(client, id.into())).build().map(|_| ()).unwrap_err().to_string()
+    }
+
+    const MILLI: Duration = Duration::from_millis(1);
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[tokio::test]
+    async fn what_makes_no_sense_together_is_refused_by_name() {
+        for (error, expected) in [
+            (
+                refused(|door| door.resolve_floor(Duration::ZERO, SECOND)),
+                "resolve_floor is 0ns, but it must be above zero, or nothing keeps resolves apart",
+            ),
+            (
+                refused(|door| door.resolve_floor(SECOND, MILLI)),
+                "resolve_floor.ceiling is 1ms, but it must be at least the step of 1s",
+            ),
+            (refused(|door| door.resolve_timeout(Duration::ZERO)), "resolve_timeout is 0ns, but it must be above zero"),
+            (
+                refused(|door| door.deadline(3 * SECOND).resolve_timeout(4 * SECOND)),
+                "resolve_timeout is 4s, but it must be at most the deadline of 3s",
+            ),
+            (
+                refused(|door| door.attempt_timeout(SECOND).suspect_after(SECOND)),
+                "suspect_after is 1s, but it must be shorter than the attempt_timeout of 1s",
+            ),
+            (
+                refused(|door| door.ping_timeout(Duration::ZERO)),
+                "ping_timeout is 0ns, but it must be above zero, and at most a quarter of the resolve_timeout of 10s",
+            ),
+            (
+                refused(|door| door.ping_timeout(3 * SECOND)),
+                "ping_timeout is 3s, but it must be above zero, and at most a quarter of the resolve_timeout of 10s",
+            ),
+            (
+                refused(|door| door.deadline(SECOND).attempt_timeout(SECOND)),
+                "attempt_timeout is 1s, but it must be shorter than the deadline of 1s",
+            ),
+        ] {
+            assert_eq!(error, expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn an_attempt_lasts_as_long_as_the_callee_says_that_it_works_unless_a_time_was_said() {
+        let client = HyphaClient::builder("http://127.0.0.1:1").build().unwrap();
+        let id: ServiceId = "artifact-manager".parse().unwrap();
+        let door = HyphaRecovery::new(client, id.into());
+        assert_eq!(door.timing().unwrap().attempt_timeout(), Duration::from_secs(3600));
+        assert_eq!(door.clone().deadline(9 * SECOND).timing().unwrap().attempt_timeout(), 3 * SECOND);
+        assert_eq!(door.attempt_timeout(7 * SECOND).timing().unwrap().attempt_timeout(), 7 * SECOND);
     }
 }

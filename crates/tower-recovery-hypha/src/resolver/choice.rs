@@ -35,45 +35,51 @@ pub(super) fn is_the_only_one(query: &ServiceQuery, workspace: &str) -> bool {
     }
 }
 
-/// What the registry chose, where nothing speaks for asking who else there is: nobody evicted it; and if one serves already, it is that one, and there is no other.
+/// What the registry chose, where nothing speaks for asking who else there is: it is the only one, or nobody was evicted and nobody serves. One that was evicted is never settled.
 pub(super) fn settled<'a>(
     found: &'a Found,
     evicted: Option<&str>,
-    last: Option<&str>,
+    serving: Option<&str>,
     is_the_only_one: bool,
 ) -> Option<&'a ServiceInfo> {
     match found {
-        Found::One(info) => {
-            let is_evicted = evicted == Some(&*info.peer);
-            let stays = last.is_none_or(|last| last == &*info.peer && is_the_only_one);
-            (!is_evicted && stays).then_some(info)
-        }
+        Found::One(info) if evicted == Some(&*info.peer) => None,
+        Found::One(info) => (is_the_only_one || (evicted.is_none() && serving.is_none())).then_some(info),
         Found::Several => None,
     }
 }
 
-/// Chooses among those that are listed. `last` is the one that serves now.
+/// Chooses among those that are listed. `serving` is the one whose handle serves meanwhile.
 pub(super) fn choose(
     found: Found,
     listed: Vec<ServiceInfo>,
     evicted: Option<&str>,
-    last: Option<&str>,
+    serving: Option<&str>,
     mode: &SelectionMode,
 ) -> Choice {
     let (gone, mut others): (Vec<_>, Vec<_>) = listed.into_iter().partition(|info| evicted == Some(&*info.peer));
     let last_resort = gone.into_iter().next();
-    let preferred = others.iter().position(|info| last == Some(&*info.peer)).map(|at| others.swap_remove(at));
+    let mut take_out = |peer: Option<&str>| {
+        let at = others.iter().position(|info| peer == Some(&*info.peer))?;
+        Some(others.swap_remove(at))
+    };
+    // The one that serves, or, where it has gone from the registry, the registry's choice.
+    let chosen = match &found {
+        Found::One(info) if evicted != Some(&*info.peer) => Some(&*info.peer),
+        Found::One(_) | Found::Several => None,
+    };
+    let preferred = take_out(serving).or_else(|| take_out(chosen));
     let must_be_the_only_one = found == Found::Several && *mode == SelectionMode::Exact;
     match (found, preferred, others.len()) {
+        (_, Some(preferred), 0) => Choice::Take(preferred),
         // There is nobody else, or the others are listed for nobody.
         (Found::One(info), None, 0) => Choice::Take(info),
-        // The one that serves has gone from the registry: the registry's choice counts again.
-        (Found::One(info), None, _) if evicted != Some(&*info.peer) => Choice::Take(info),
-        (_, Some(preferred), 0) => Choice::Take(preferred),
         (Found::Several, None, 1) => Choice::Take(others.swap_remove(0)),
         (_, preferred, _) if must_be_the_only_one => {
             Choice::Ambiguous(preferred.iter().chain(&others).map(|info| Arc::clone(&info.peer)).collect())
         }
+        // One that is listed for nobody is not among those who can be compared with it.
+        (Found::One(info), None, _) if evicted != Some(&*info.peer) => Choice::Take(info),
         (_, preferred, _) => Choice::FirstToAnswer { preferred, others, last_resort },
     }
 }
@@ -98,9 +104,11 @@ mod tests {
             (None, None, false, true),
             (None, Some("ws/a"), true, true),
             (None, Some("ws/a"), false, false),
-            (Some("ws/b"), None, false, true),
+            (Some("ws/b"), None, false, false),
             (Some("ws/a"), None, true, false),
-            (None, Some("ws/b"), true, false),
+            (None, Some("ws/b"), true, true),
+            (None, Some("ws/b"), false, false),
+            (Some("ws/b"), None, true, true),
         ] {
             let settled = settled(&found, evicted, last, is_the_only_one);
             assert_eq!(settled.is_some(), is_settled, "{evicted:?} {last:?} {is_the_only_one}");

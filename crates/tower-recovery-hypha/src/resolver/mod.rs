@@ -4,9 +4,8 @@ mod choice;
 mod error;
 
 use std::{
-    collections::HashMap,
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -17,12 +16,12 @@ use tower_service::Service;
 
 use self::choice::{Choice, Found};
 pub use self::error::ResolveServiceError;
-use crate::remote_service::within_bounds;
 use crate::{
     Call, CallError, HyphaClient, RemoteService, SelectionMode, ServiceId, ServiceInfo,
     calls::{Patience, Target},
     client::{self, Lane},
     manager,
+    remote_service::within_bounds,
 };
 
 /// What is to be found: a name, and which one is taken if several clients offer it.
@@ -59,26 +58,25 @@ impl From<ServiceId> for ServiceQuery {
 ///
 /// - the one whom a failure has just evicted is not named again while there is another one that answers a ping, and then only if it answers one itself;
 /// - a look-up beside a handle that serves names the same one for as long as it is listed, and is the only one or answers a ping;
+/// - after an eviction, and where the one that served has gone from the registry, the server's choice is taken if it is the only one, or answers a ping, and otherwise the first that does;
 /// - otherwise the server chooses by the [mode](SelectionMode). Where that says that there must be only one and there are several, those that are left are pinged, and the first to answer is
 ///   taken; under [`SelectionMode::Exact`], which was asked for, that is an [error](ResolveServiceError::Ambiguous) unless only one is left.
 ///
 /// # Errors
 ///
-/// [`ResolveServiceError`]; as a permanent [`Failure`] where the registry forbids the look-up.
+/// [`ResolveServiceError`]; as a permanent [`Failure`] where the registry forbids the look-up, or the server refuses this client.
 #[derive(Clone)]
 pub struct HyphaResolver {
     client: HyphaClient,
     ping_timeout: Duration,
     connection_wait: Option<Duration>,
-    /// Who was found last, by what was asked.
-    last: Arc<Mutex<HashMap<ServiceQuery, Arc<str>>>>,
 }
 
 impl HyphaResolver {
     /// A resolver that asks over this client's connection.
     #[must_use]
     pub fn new(client: HyphaClient) -> Self {
-        Self { client, ping_timeout: Duration::from_secs(2), connection_wait: None, last: Arc::default() }
+        Self { client, ping_timeout: Duration::from_secs(2), connection_wait: None }
     }
 
     /// How long a client has to answer a ping, where one of several must be chosen. Taken as at least 1 ms and at most 7 days; default: 2 s.
@@ -96,11 +94,9 @@ impl HyphaResolver {
     }
 
     async fn resolve(&self, look_up: LookUp<ServiceQuery>) -> Result<Resolved<RemoteService>, ResolveServiceError> {
-        let LookUp { target: query, evicted, .. } = look_up;
-        let evicted = evicted.as_ref().map(Identity::as_str);
-        let last = if evicted.is_some() { None } else { self.remembered(&query) };
-        let info = self.find(&query, evicted, last.as_deref()).await?;
-        self.remember(query, Arc::clone(&info.peer));
+        let LookUp { target: query, evicted, serving, .. } = look_up;
+        let (evicted, serving) = (evicted.as_ref().map(Identity::as_str), serving.as_ref().map(Identity::as_str));
+        let info = self.find(&query, evicted, serving).await?;
         let mut handle = RemoteService::new(self.client.clone(), &info);
         if let Some(limit) = self.connection_wait {
             handle = handle.connection_wait(limit);
@@ -112,7 +108,7 @@ impl HyphaResolver {
         &self,
         query: &ServiceQuery,
         evicted: Option<&str>,
-        last: Option<&str>,
+        serving: Option<&str>,
     ) -> Result<ServiceInfo, ResolveServiceError> {
         let shared = self.client.shared();
         let found = match manager::service_info(shared, &query.id, &query.mode).await {
@@ -121,7 +117,7 @@ impl HyphaResolver {
             Err(error) => return Err(error.into()),
         };
         let is_the_only_one = choice::is_the_only_one(query, &shared.workspace().unwrap_or_default());
-        if let Some(info) = choice::settled(&found, evicted, last, is_the_only_one) {
+        if let Some(info) = choice::settled(&found, evicted, serving, is_the_only_one) {
             return Ok(info.clone());
         }
         let listed = match (manager::list_services(shared, &query.id).await, &found) {
@@ -130,20 +126,20 @@ impl HyphaResolver {
             (Err(CallError::Remote(_)), Found::One(info)) => return Ok(info.clone()),
             (Err(error), _) => return Err(error.into()),
         };
-        match choice::choose(found, listed, evicted, last, &query.mode) {
+        match choice::choose(found, listed, evicted, serving, &query.mode) {
             Choice::Take(info) => Ok(info),
             Choice::FirstToAnswer { preferred, others, last_resort } => {
-                if let Some(preferred) = &preferred
-                    && self.answers(preferred).await
-                {
-                    return Ok(preferred.clone());
-                }
                 let asked = others.len() + usize::from(last_resort.is_some()) + usize::from(preferred.is_some());
-                if let Some(info) = self.first_to_answer(others).await {
+                if let Some(preferred) = preferred
+                    && self.answers(&preferred).await?
+                {
+                    return Ok(preferred);
+                }
+                if let Some(info) = self.first_to_answer(others).await? {
                     return Ok(info);
                 }
                 if let Some(info) = last_resort
-                    && self.answers(&info).await
+                    && self.answers(&info).await?
                 {
                     return Ok(info);
                 }
@@ -153,33 +149,32 @@ impl HyphaResolver {
         }
     }
 
-    async fn first_to_answer(&self, candidates: Vec<ServiceInfo>) -> Option<ServiceInfo> {
+    async fn first_to_answer(&self, candidates: Vec<ServiceInfo>) -> Result<Option<ServiceInfo>, CallError> {
         let mut pings: FuturesUnordered<_> = candidates
             .into_iter()
-            .map(|candidate| async move { self.answers(&candidate).await.then_some(candidate) })
+            .map(|candidate| async move { Ok(self.answers(&candidate).await?.then_some(candidate)) })
             .collect();
         while let Some(answered) = pings.next().await {
-            if answered.is_some() {
-                return answered;
+            if let Some(info) = answered? {
+                return Ok(Some(info));
             }
         }
-        None
+        Ok(None)
     }
 
-    async fn answers(&self, info: &ServiceInfo) -> bool {
+    /// Whether it lives. What goes wrong on our own side says nothing about it, and is the look-up's error.
+    async fn answers(&self, info: &ServiceInfo) -> Result<bool, CallError> {
         let shared = self.client.shared();
         let patience = Patience { answer: self.ping_timeout, connection: self.ping_timeout };
         let ping = Call::new("ping").arg("ping");
         let pong = client::call(shared, Target::Peer(Arc::clone(&info.peer)), "built-in", &ping, patience, Lane::Rest);
-        pong.await.is_ok()
-    }
-
-    fn remembered(&self, query: &ServiceQuery) -> Option<Arc<str>> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner).get(query).cloned()
-    }
-
-    fn remember(&self, query: ServiceQuery, peer: Arc<str>) {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner).insert(query, peer);
+        match pong.await {
+            Ok(_) | Err(CallError::Remote(_) | CallError::MethodNotFound { .. }) => Ok(true),
+            Err(
+                CallError::TimedOut { .. } | CallError::PeerNotConnected { .. } | CallError::PeerDisconnected { .. },
+            ) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use futures_util::FutureExt;
 use rmpv::Value;
 use tokio::{
     sync::OwnedSemaphorePermit,
-    time::{MissedTickBehavior, interval},
+    time::{MissedTickBehavior, interval, timeout},
 };
 
 use super::{LocalService, built_in, local_service::Handler};
@@ -19,8 +19,10 @@ use crate::{
 };
 
 const SERVICES: &str = "services.";
+/// How long a long result may take, in times for which a call waits for a sign of life.
+const LONGEST_ANSWER: u32 = 8;
 /// Whatever a caller asks for.
-const SHORTEST_BEAT: Duration = Duration::from_millis(50);
+const SHORTEST_BEAT: Duration = Duration::from_millis(200);
 
 /// Whether it calls a service; otherwise it answers a call of ours.
 pub(crate) fn is_for_a_service(call: &IncomingCall) -> bool {
@@ -48,7 +50,7 @@ pub(crate) fn serve(shared: &Arc<Shared>, call: IncomingCall) {
 /// The method, if the caller may call it, and a place for the call.
 fn find(shared: &Shared, path: &str, call: &IncomingCall) -> Result<(Arc<Handler>, OwnedSemaphorePermit), RemoteError> {
     let found = path.split_once('.').and_then(|(service, method)| {
-        let service = shared.services.get(service)?;
+        let service = shared.services.offers.get(service)?;
         let handler = service.handler(method)?;
         Some((service, handler))
     });
@@ -79,7 +81,7 @@ pub(super) fn check_access(shared: &Shared, service: &LocalService, call: &Incom
     Err(RemoteError::new("PermissionError", message))
 }
 
-async fn run(shared: Arc<Shared>, handler: Arc<Handler>, _place: OwnedSemaphorePermit, call: IncomingCall) {
+async fn run(shared: Arc<Shared>, handler: Arc<Handler>, place: OwnedSemaphorePermit, call: IncomingCall) {
     let IncomingCall { from, session, relayed, args, kwargs, promise, .. } = call;
     let user = relayed.map_or(Value::Nil, |relayed| relayed.user);
     let invocation = Invocation { arguments: args, keywords: kwargs, caller: from.into(), user };
@@ -90,7 +92,11 @@ async fn run(shared: Arc<Shared>, handler: Arc<Handler>, _place: OwnedSemaphoreP
         outcome.await.ok();
         return;
     };
-    let answered = async { reply(&shared, &promise, session.as_deref(), outcome.await).await };
+    let answered = async {
+        let outcome = outcome.await;
+        drop(place);
+        reply(&shared, &promise, session.as_deref(), outcome).await;
+    };
     tokio::select! {
         biased;
         () = answered => {}
@@ -118,17 +124,26 @@ async fn beat(shared: &Shared, promise: &Promise) -> std::convert::Infallible {
 
 async fn reply(shared: &Arc<Shared>, promise: &Promise, session: Option<&str>, outcome: Result<Value, RemoteError>) {
     let (Callback { target, method }, value) = addressed(promise, outcome);
-    let body = encode_body(&Body { args: std::slice::from_ref(&value), ..Body::default() });
+    let body = encode_body(&Body { args: &[value], ..Body::default() });
     let (to, method): (Arc<str>, Arc<str>) = ((**target).into(), (**method).into());
     let bound = shared.settings.limits.max_message_bytes;
     if body.len() <= CHUNK + SLACK {
-        shared.send(Target::Peer(to), method, &[value]).await;
+        shared.send(Target::Peer(to), method, body).await;
     } else if body.len() > bound {
         let message = format!("the result has {} bytes, but it must have at most {bound}", body.len());
-        let refused = RemoteError::new("ValueError", message);
-        shared.send(Target::Peer(to), &*promise.reject.method, &[refused.to_value()]).await;
-    } else if let Err(error) = answer(shared, to, session, &method, &body).await {
-        tracing::warn!(caller = %target, error = &error as &dyn std::error::Error, "a long result could not be given");
+        let refused = RemoteError::new("ValueError", message).to_value();
+        let body = encode_body(&Body { args: &[refused], ..Body::default() });
+        shared.send(Target::Peer(to), &*promise.reject.method, body).await;
+    } else {
+        // A receiver that says for ever that it still works has had its time.
+        let limit = shared.settings.patience.answer * LONGEST_ANSWER;
+        match timeout(limit, answer(shared, to, session, &method, &body)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                tracing::warn!(caller = %target, error = &error as &dyn std::error::Error, "a long result could not be given");
+            }
+            Err(_elapsed) => tracing::warn!(caller = %target, ?limit, "a long result was not taken in time"),
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
     RemoteError,
     client::Shared,
     connection::take,
-    wire::{ChunkError, IncomingCall, decode_assembled},
+    wire::{ChunkError, Chunks, IncomingCall, decode_assembled},
 };
 
 const METHODS: [&str; 7] = [
@@ -72,7 +72,7 @@ fn get_service(shared: &Shared, call: &IncomingCall) -> Result<Value, RemoteErro
     if name == "built-in" {
         return Ok(as_remote(&own, base_url));
     }
-    let Some(service) = shared.services.get(name) else {
+    let Some(service) = shared.services.offers.get(name) else {
         return Err(RemoteError::new("KeyError", format!("'Service not found: {name}'")));
     };
     check_access(shared, &service, call)?;
@@ -106,9 +106,8 @@ fn message_cache(shared: &Arc<Shared>, step: &str, call: &IncomingCall) -> Resul
     let key = argument(call, 0).and_then(Value::as_str).ok_or_else(|| wrong("key", "a string"))?;
     let from = call.from.as_str();
     let (flag, now) = (flag_position(step), Instant::now());
-    if flag.is_some_and(|position| argument(call, position).and_then(Value::as_bool).unwrap_or_default())
-        && !shared.calls.sign_of_life(key, from)
-    {
+    let is_awaited = flag.is_some_and(|position| argument(call, position).and_then(Value::as_bool).unwrap_or_default());
+    if is_awaited && !shared.calls.sign_of_life(key, from) {
         return Err(RemoteError::new("Exception", format!("session does not exist anymore: {key}")));
     }
     let data = |position| match argument(call, position) {
@@ -120,7 +119,8 @@ fn message_cache(shared: &Arc<Shared>, step: &str, call: &IncomingCall) -> Resul
     match step {
         "create" => {
             let overwrite = argument(call, 2).and_then(Value::as_bool).unwrap_or_default();
-            chunks.create(key, from, overwrite, now).map_err(refused)?;
+            let create = if is_awaited { Chunks::create_awaited } else { Chunks::create };
+            create(&mut chunks, key, from, overwrite, now).map_err(refused)?;
         }
         "append" => chunks.append(key, from, data(1)?, now).map_err(refused)?,
         "set" => {

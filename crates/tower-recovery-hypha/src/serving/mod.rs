@@ -3,6 +3,7 @@
 mod answering;
 mod built_in;
 mod local_service;
+mod offers;
 mod services;
 
 pub use self::local_service::{Invocation, LocalService, Visibility};

@@ -1,7 +1,6 @@
 //! All that a client offers, and the work that it does for others.
 
 use std::{
-    collections::BTreeMap,
     fmt,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -11,11 +10,14 @@ use std::{
 
 use tokio::{sync::Semaphore, task::JoinSet};
 
-use super::LocalService;
-use crate::wire::{Chunks, Limits};
+use super::offers::Offers;
+use crate::{
+    secret::secret_name,
+    wire::{Chunks, Limits},
+};
 
 pub(crate) struct Services {
-    offered: Mutex<BTreeMap<Arc<str>, Arc<LocalService>>>,
+    pub(crate) offers: Offers,
     /// Long messages in the making.
     pub(super) chunks: Mutex<Chunks>,
     /// `None` once nobody holds the client any more.
@@ -38,40 +40,12 @@ impl Services {
 
     pub(crate) fn new(limits: Limits) -> Self {
         Self {
-            offered: Mutex::default(),
+            offers: Offers::default(),
             chunks: Mutex::new(Chunks::new(limits)),
             running: Mutex::new(Some(JoinSet::new())),
             places: Arc::new(Semaphore::new(Self::PLACES)),
-            nonces: Nonces { process: format!("{:032x}", fastrand::u128(..)).into(), connections: AtomicU64::new(0) },
+            nonces: Nonces { process: secret_name(), connections: AtomicU64::new(0) },
         }
-    }
-
-    /// Returns what had the name before.
-    pub(crate) fn insert(&self, service: Arc<LocalService>) -> Option<Arc<LocalService>> {
-        lock(&self.offered).insert(service.name().into(), service)
-    }
-
-    /// Puts back what had the name before, unless somebody else has it by now.
-    pub(crate) fn take_back(&self, service: &Arc<LocalService>, before: Option<Arc<LocalService>>) {
-        let mut offered = lock(&self.offered);
-        if offered.get(service.name()).is_some_and(|present| Arc::ptr_eq(present, service)) {
-            match before {
-                Some(before) => offered.insert(before.name().into(), before),
-                None => offered.remove(service.name()),
-            };
-        }
-    }
-
-    pub(crate) fn remove(&self, name: &str) {
-        lock(&self.offered).remove(name);
-    }
-
-    pub(crate) fn get(&self, name: &str) -> Option<Arc<LocalService>> {
-        lock(&self.offered).get(name).cloned()
-    }
-
-    pub(crate) fn all(&self) -> Vec<Arc<LocalService>> {
-        lock(&self.offered).values().cloned().collect()
     }
 
     /// The mark of the registrations over the connection that is there now.
@@ -111,6 +85,6 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl fmt::Debug for Services {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Services").field("offered", &self.all()).finish_non_exhaustive()
+        formatter.debug_struct("Services").field("offers", &self.offers).finish_non_exhaustive()
     }
 }

@@ -3,6 +3,7 @@
 use rmpv::Value;
 
 use super::MalformedFrame;
+use crate::text::beginning;
 
 /// What is left of a map.
 pub(super) struct Fields(Vec<(Value, Value)>);
@@ -39,8 +40,15 @@ impl Fields {
     }
 }
 
+/// Of a name: what is longer is nobody's, and would be sent back in every answer.
+const LONGEST_NAME: usize = 1024;
+const LONGEST_SHOWN: usize = 64;
+
 fn text(name: &'static str, value: Value) -> Result<String, MalformedFrame> {
     match value {
+        Value::String(text) if text.as_bytes().len() > LONGEST_NAME => {
+            Err(MalformedFrame::NameTooLong { field: name, length: text.as_bytes().len(), limit: LONGEST_NAME })
+        }
         Value::String(text) => text.into_str().ok_or(MalformedFrame::WrongType {
             field: name,
             expected: "a text",
@@ -48,6 +56,11 @@ fn text(name: &'static str, value: Value) -> Result<String, MalformedFrame> {
         }),
         other => Err(wrong_type(name, "a text", &other)),
     }
+}
+
+/// What a stranger wrote, as it can be logged: in one line, and of a length that can be kept.
+pub(super) fn shown(text: &str) -> String {
+    beginning(text, LONGEST_SHOWN).escape_debug().to_string()
 }
 
 pub(super) fn wrong_type(field: &'static str, expected: &'static str, found: &Value) -> MalformedFrame {

@@ -11,6 +11,17 @@ pub enum MalformedFrame {
         /// The limit in bytes.
         limit: usize,
     },
+    /// A name in it is longer than any that is used.
+    #[error("the field `{field}` has {length} bytes, and names have at most {limit}")]
+    #[non_exhaustive]
+    NameTooLong {
+        /// Which field.
+        field: &'static str,
+        /// Its length in bytes.
+        length: usize,
+        /// The limit in bytes.
+        limit: usize,
+    },
     /// It ends in the middle of a value, or before a length that it names.
     #[error("the frame ends at byte {at}, and {missing} more were announced")]
     #[non_exhaustive]

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use rmpv::Value;
 
-use super::fields::{Fields, wrong_type};
+use super::fields::{Fields, shown, wrong_type};
 use super::{Callback, MalformedFrame, Promise};
 
 /// The caller's short form of a promise: callbacks under the name of its session.
@@ -42,7 +42,7 @@ fn encoded_method(name: &'static str, encoded: Value, from: &str) -> Result<Call
     let mut fields = Fields::of(encoded, name)?;
     let kind = fields.require_text("_rtype")?;
     if kind != "method" {
-        return Err(MalformedFrame::WrongValue { field: "_rtype", expected: "`method`", found: kind });
+        return Err(MalformedFrame::WrongValue { field: "_rtype", expected: "`method`", found: shown(&kind) });
     }
     let target = fields.require_text("_rtarget")?;
     let target = match from.split_once('/') {
@@ -50,14 +50,14 @@ fn encoded_method(name: &'static str, encoded: Value, from: &str) -> Result<Call
         Some((workspace, _)) => format!("{workspace}/{target}"),
         None => {
             let expected = "`workspace/client`";
-            return Err(MalformedFrame::WrongValue { field: "from", expected, found: from.to_owned() });
+            return Err(MalformedFrame::WrongValue { field: "from", expected, found: shown(from) });
         }
     };
     let method = fields.require_text("_rmethod")?;
     // We would call it in our own name: a stranger could have us call what only we may.
     if target != from || method.starts_with("services.") {
         let expected = "a method of the caller's session";
-        return Err(MalformedFrame::WrongValue { field: name, expected, found: format!("{target}:{method}") });
+        return Err(MalformedFrame::WrongValue { field: name, expected, found: shown(&format!("{target}:{method}")) });
     }
     Ok(Callback { target, method })
 }

@@ -118,14 +118,14 @@ async fn the_one_that_serves_is_kept_while_it_answers_and_left_when_it_does_not(
     link.resolve(&asked, info("public/a")).await;
     assert_eq!(identity(found).await, "public/a");
 
-    let found = look_up(&resolver, query());
+    let found = look_up(&resolver, query().beside("public/a"));
     say_several(&mut link, &["public/a", "public/b"]).await;
     let ping = link.frame("services.built-in.ping").await;
     assert_eq!(ping.to(), "public/a");
     link.resolve(&ping, "pong".into()).await;
     assert_eq!(identity(found).await, "public/a");
 
-    let found = look_up(&resolver, query());
+    let found = look_up(&resolver, query().beside("public/a"));
     say_several(&mut link, &["public/a", "public/b"]).await;
     assert_eq!(link.frame("services.built-in.ping").await.to(), "public/a");
     let ping = link.frame("services.built-in.ping").await;

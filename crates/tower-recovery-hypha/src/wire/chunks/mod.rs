@@ -31,6 +31,7 @@ struct Message {
     /// What it counts for, with its names and the overhead of its chunks.
     bytes: usize,
     touched: Instant,
+    is_awaited: bool,
 }
 
 impl Chunks {
@@ -40,21 +41,44 @@ impl Chunks {
 
     /// Begins a message.
     pub(crate) fn create(&mut self, key: &str, from: &str, overwrite: bool, now: Instant) -> Result<(), ChunkError> {
+        self.begin(key, from, overwrite, false, now)
+    }
+
+    /// Begins the answer of a call of ours. There are no more of these than calls, so they are not counted, and nobody else's messages are in their way.
+    pub(crate) fn create_awaited(
+        &mut self,
+        key: &str,
+        from: &str,
+        overwrite: bool,
+        now: Instant,
+    ) -> Result<(), ChunkError> {
+        self.begin(key, from, overwrite, true, now)
+    }
+
+    fn begin(
+        &mut self,
+        key: &str,
+        from: &str,
+        overwrite: bool,
+        is_awaited: bool,
+        now: Instant,
+    ) -> Result<(), ChunkError> {
         let name = name(key, from);
         if self.open.contains_key(&name) && !overwrite {
             return Err(ChunkError::Exists { key: key.to_owned() });
         }
         self.take(&name);
-        if self.open.len() >= self.limits.max_open_messages {
-            return Err(ChunkError::TooManyOpen { limit: self.limits.max_open_messages });
+        let Limits { max_open_messages, max_open_messages_of_one: of_one, .. } = self.limits;
+        let counted = || self.open.iter().filter(|(_, message)| !message.is_awaited);
+        if !is_awaited && counted().count() >= max_open_messages {
+            return Err(ChunkError::TooManyOpen { limit: max_open_messages });
         }
-        let of_one = self.limits.max_open_messages_of_one;
-        if self.open.keys().filter(|(sender, _)| sender == from).count() >= of_one {
+        if !is_awaited && counted().filter(|((sender, _), _)| sender == from).count() >= of_one {
             return Err(ChunkError::TooManyOpen { limit: of_one });
         }
         let bytes = CHUNK_OVERHEAD + key.len() + from.len();
         self.reserve(bytes)?;
-        self.open.insert(name, Message { chunks: BTreeMap::new(), length: 0, bytes, touched: now });
+        self.open.insert(name, Message { chunks: BTreeMap::new(), length: 0, bytes, touched: now, is_awaited });
         Ok(())
     }
 
@@ -172,7 +196,8 @@ impl Chunks {
             total += message.bytes;
         }
         assert_eq!(self.bytes, total);
-        assert!(total <= self.limits.max_open_bytes && self.open.len() <= self.limits.max_open_messages);
+        let counted = self.open.values().filter(|message| !message.is_awaited).count();
+        assert!(total <= self.limits.max_open_bytes && counted <= self.limits.max_open_messages);
     }
 }
 

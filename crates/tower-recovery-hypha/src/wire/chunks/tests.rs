@@ -116,6 +116,17 @@ fn one_sender_leaves_room_for_the_others() {
 }
 
 #[test]
+fn the_answer_of_a_call_of_ours_has_its_place_whoever_else_sends() {
+    let (mut chunks, now) = (Chunks::new(LIMITS), Instant::now());
+    chunks.create("one", "ws/a", false, now).unwrap();
+    chunks.create("two", "ws/b", false, now).unwrap();
+    assert_eq!(chunks.create("three", "ws/c", false, now), Err(ChunkError::TooManyOpen { limit: 2 }));
+    chunks.create_awaited("three", "ws/c", false, now).unwrap();
+    chunks.create_awaited("four", "ws/c", false, now).unwrap();
+    chunks.assert_sound();
+}
+
+#[test]
 fn all_messages_together_are_bounded() {
     let (mut chunks, now) = (Chunks::new(LIMITS), Instant::now());
     chunks.create("one", "ws/a", false, now).unwrap();
