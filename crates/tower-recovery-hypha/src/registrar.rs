@@ -92,7 +92,7 @@ impl Registrar for HyphaRegistrar {
     type Error = Failure;
 
     /// Asks over the client's own connection, since Hypha's registry has no other lane; and over one under another id while the client is closed, since the server takes the registration of whoever
-    /// has the id away when it refuses a second one. What it finds of this process then is what is left of it.
+    /// has the id away when it refuses a second one. What it finds of this process then is what is left of it. A token that is bound to the client's id opens no other one: then there is no answer.
     async fn look_up(&mut self, connection: Option<&OpenClient>) -> Result<Presence, Failure> {
         let shared = self.client.shared();
         let is_closed = matches!(*shared.status.borrow(), ConnectionStatus::Closing | ConnectionStatus::Closed);
@@ -186,7 +186,7 @@ fn call_failure(error: CallError) -> Failure {
 
 impl HyphaClient {
     /// Tells a probe what the client notices: that its connection was lost, and that the server says that a service of its own was taken out of the registry. A registry that forgets says nothing, so this replaces no
-    /// look-up. It ends when the client has gone.
+    /// look-up. It ends when the client has gone; where it is dropped before, nothing is told any more.
     pub fn report_to(&self, monitor: RegistrationMonitor) -> impl Future<Output = ()> + Send + use<> {
         let (mut status, mut removals) = (self.status(), self.shared().removals.subscribe());
         async move {

@@ -60,6 +60,10 @@ impl RemoteService {
     /// # Errors
     ///
     /// [`CallError`], which says where it arose.
+    ///
+    /// # Cancel safety
+    ///
+    /// That of the [client](HyphaClient).
     pub fn call_method(&self, call: Call) -> CallFuture {
         let call = PeerCall::new(Arc::clone(&self.peer), Arc::clone(&self.service), call);
         self.client.peer_call(call, self.connection_wait)
@@ -72,6 +76,10 @@ impl HyphaClient {
     /// # Errors
     ///
     /// [`CallError::ServiceNotFound`], or why there was no answer.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future forgets the question.
     pub async fn find(&self, id: &ServiceId) -> Result<RemoteService, CallError> {
         self.find_by(id, &SelectionMode::Unspecified).await
     }
@@ -81,6 +89,10 @@ impl HyphaClient {
     /// # Errors
     ///
     /// [`CallError::ServiceNotFound`], or why there was no answer.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future forgets the question.
     pub async fn find_by(&self, id: &ServiceId, mode: &SelectionMode) -> Result<RemoteService, CallError> {
         let info = manager::service_info(self.shared(), id, mode).await?;
         Ok(RemoteService::new(self.clone(), &info))
@@ -91,6 +103,10 @@ impl HyphaClient {
     /// # Errors
     ///
     /// Why there was no answer.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future forgets the question.
     pub async fn list(&self, id: &ServiceId) -> Result<Vec<ServiceInfo>, CallError> {
         manager::list_services(self.shared(), id).await
     }

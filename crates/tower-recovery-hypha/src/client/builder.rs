@@ -81,6 +81,9 @@ impl HyphaClientBuilder {
     }
 
     /// By what the server lets the client in. It is never logged. Default: none, which makes the client an anonymous user in a workspace of its own.
+    ///
+    /// A connection that was lost is made again by a token that the server gives, and refreshes. This one is needed again after a restart of a server that does not know its own tokens any more, and where a probe rebuilds the
+    /// registration: let it live as long as the process.
     pub fn token(mut self, token: impl Into<Box<str>>) -> Self {
         self.token = Some(token.into());
         self
@@ -187,6 +190,10 @@ impl HyphaClientBuilder {
     /// # Panics
     ///
     /// Outside of a tokio runtime.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future drops the client, and its connection.
     pub async fn connect(self) -> Result<HyphaClient, StartError> {
         let client = self.build()?;
         client.open().await.map_err(StartError::Connect)?;

@@ -267,6 +267,14 @@ impl HyphaClient {
     }
 
     /// Calls a method of the server's workspace manager, such as `list_services`.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`], which says where it arose.
+    ///
+    /// # Cancel safety
+    ///
+    /// That of the [client](Self).
     pub fn manager(&self, call: Call) -> CallFuture {
         CallFuture::new(self.clone(), Target::Manager, Arc::from("default"), call, None)
     }
