@@ -1,10 +1,13 @@
 //! Processes of other programs: started, frozen, thawed and killed, and where their programs are.
 
 use std::{
+    collections::BTreeSet,
     env, fs,
+    io::{self, Write},
     net::SocketAddr,
     path::{Path, PathBuf},
-    process::{Child, ChildStdin, ChildStdout, Command},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    sync::Mutex,
     time::Duration,
 };
 
@@ -14,11 +17,19 @@ use tokio::{
     time::{Instant, sleep},
 };
 
+use crate::lock::lock;
+
 const READY_WITHIN: Duration = Duration::from_secs(20);
 
-/// A process that is killed when this is dropped, frozen or not.
+/// A process that is killed when this is dropped, frozen or not; and also when this whole process is killed, or interrupted at the keyboard.
 #[derive(Debug)]
-pub struct Process(Child);
+pub struct Process {
+    child: Child,
+    watchdog: Child,
+}
+
+/// Ends when its input does, which is when this process ends, however that comes; and kills the child then, which may be frozen and would never notice.
+const WATCHDOG: &str = r#"trap "" INT TERM HUP; while read -r _; do :; done; kill -KILL "$0""#;
 
 impl Process {
     /// Starts it.
@@ -28,18 +39,25 @@ impl Process {
     /// If it does not start.
     #[must_use]
     pub fn spawn(command: &mut Command) -> Self {
-        Self(command.spawn().unwrap_or_else(|error| panic!("{command:?} does not start: {error}")))
+        let spawn = |command: &mut Command| {
+            command.spawn().unwrap_or_else(|error| panic!("{command:?} does not start: {error}"))
+        };
+        let child = spawn(command);
+        let mut watchdog = Command::new("sh");
+        watchdog.args(["-c", WATCHDOG, &child.id().to_string()]);
+        watchdog.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        Self { child, watchdog: spawn(&mut watchdog) }
     }
 
     /// The process's number.
     #[must_use]
     pub fn id(&self) -> u32 {
-        self.0.id()
+        self.child.id()
     }
 
     /// Its standard input and output, if they are piped and were not taken yet.
     pub fn take_pipes(&mut self) -> Option<(ChildStdin, ChildStdout)> {
-        Some((self.0.stdin.take()?, self.0.stdout.take()?))
+        Some((self.child.stdin.take()?, self.child.stdout.take()?))
     }
 
     /// Whether it has ended.
@@ -48,14 +66,16 @@ impl Process {
     ///
     /// If the system does not know it.
     pub fn has_ended(&mut self) -> bool {
-        self.0.try_wait().expect("it is a child of this process").is_some()
+        self.child.try_wait().expect("it is a child of this process").is_some()
     }
 
     /// Kills it at once, as a crash would, and waits until it is gone.
     pub fn kill(&mut self) {
-        // Fails if it has ended already.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        // Each fails if it has ended already. The watchdog first: the child's number may be another process's once it was waited for.
+        let _ = self.watchdog.kill();
+        let _ = self.watchdog.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 
     /// Stops it as it stands, and waits until it does: its sockets stay open, and nobody reads from them.
@@ -67,7 +87,7 @@ impl Process {
         self.signal(Signal::STOP);
         // Its end is left for `kill` to take.
         let options = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        waitid(WaitId::Pid(Pid::from_child(&self.0)), options).expect("it is a child of this process");
+        waitid(WaitId::Pid(Pid::from_child(&self.child)), options).expect("it is a child of this process");
     }
 
     /// Lets it go on after [`freeze`](Self::freeze).
@@ -87,7 +107,7 @@ impl Process {
     pub async fn wait_until_it_listens(&mut self, address: SocketAddr, logs: &Path) {
         let deadline = Instant::now() + READY_WITHIN;
         while TcpStream::connect(address).await.is_err() {
-            let ended = self.0.try_wait().expect("it is a child of this process");
+            let ended = self.child.try_wait().expect("it is a child of this process");
             if ended.is_some() || Instant::now() > deadline {
                 panic!("nobody listens at {address}; status: {ended:?}\n{}", read_logs(logs));
             }
@@ -98,7 +118,7 @@ impl Process {
     /// Only for a child that was not waited for: its number is nobody else's.
     fn signal(&mut self, signal: Signal) {
         assert!(!self.has_ended(), "process {} has ended", self.id());
-        kill_process(Pid::from_child(&self.0), signal).expect("it is a child of this process");
+        kill_process(Pid::from_child(&self.child), signal).expect("it is a child of this process");
     }
 }
 
@@ -128,10 +148,14 @@ pub fn installed(program: &str) -> Option<PathBuf> {
     found
 }
 
-/// Says that a test is left out, which is a fault under CI.
+/// Says that a test is left out, which is a fault under CI. Once, and past the output that the test harness keeps of a test that passes.
 pub(crate) fn skip(missing: &str) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     assert!(env::var_os("CI").is_none(), "{missing}");
-    eprintln!("skipped: {missing}");
+    if lock(&SAID).insert(missing.to_owned()) {
+        // Where nobody reads it, nobody is told.
+        let _ = writeln!(io::stderr(), "skipped: {missing}");
+    }
 }
 
 pub(crate) fn read_logs(directory: &Path) -> String {

@@ -26,7 +26,7 @@
 //!
 //! # Examples
 //!
-//! ```
+//! ```no_run
 //! use rmpv::Value;
 //! use tower_recovery_test::hypha::{HyphaServer, no_keywords};
 //!

@@ -164,7 +164,7 @@ impl HyphaServer {
     ///
     /// # Panics
     ///
-    /// If it takes longer than a minute.
+    /// If it takes longer than 90 s.
     pub async fn peer(&self, client_id: &str) -> Result<PythonPeer, PythonError> {
         self.peer_builder(client_id).start().await
     }
@@ -183,7 +183,7 @@ impl HyphaServer {
     ///
     /// # Panics
     ///
-    /// If it takes longer than a minute.
+    /// If it takes longer than 90 s.
     pub async fn artifact_manager(&self, client_id: &str) -> Result<PythonPeer, PythonError> {
         let peer = self.peer(client_id).await?;
         peer.register_artifact_manager().await?;
@@ -214,7 +214,7 @@ impl HyphaServer {
     ///
     /// # Panics
     ///
-    /// If it takes longer than a minute.
+    /// If it takes longer than 90 s.
     pub async fn wait_until_executed(&self, method: &str, times: usize) {
         self.ledger.wait_until("executed", method, times).await;
     }
@@ -223,7 +223,7 @@ impl HyphaServer {
     ///
     /// # Panics
     ///
-    /// If it takes longer than a minute.
+    /// If it takes longer than 90 s.
     pub async fn wait_until_received(&self, method: &str, times: usize) {
         self.ledger.wait_until("received", method, times).await;
     }
@@ -321,6 +321,8 @@ fn spawn(
 
 fn prepare(command: &mut Command, directory: &Path, log: &str) {
     command.current_dir(directory).stderr(open_log(directory, log)).env("PYTHONUNBUFFERED", "1");
+    // What it leaves behind there goes with the directory.
+    command.env("TMPDIR", directory);
 }
 
 fn open_log(directory: &Path, name: &str) -> fs::File {
