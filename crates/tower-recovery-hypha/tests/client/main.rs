@@ -10,6 +10,7 @@ mod malformed;
 mod opening;
 mod reconnecting;
 mod registry;
+mod removals;
 mod serving;
 mod serving_lives;
 mod serving_long;

@@ -1,4 +1,4 @@
-//! Several workers lose their registrations at one moment.
+//! Several workers lose their registrations at one moment, and nobody tells their probes.
 
 use futures_util::future::join_all;
 use tokio::time::Instant;
@@ -6,10 +6,11 @@ use tokio::time::Instant;
 use crate::support::{Hypha, REPAIRED_WITHIN, Settings, entries, found, start, within};
 
 #[tokio::test]
-async fn workers_that_were_forgotten_together_come_back_one_by_one_and_once() {
+async fn workers_that_were_forgotten_together_come_back_each_within_an_interval_and_once() {
     within(async {
         let Some(hypha) = Hypha::shared().await else { return };
-        let settings = ["fleet-1", "fleet-2", "fleet-3"].map(|client_id| Settings::of(&hypha.server, client_id));
+        let settings = |client_id| Settings::of(&hypha.server, client_id).untold();
+        let settings = ["fleet-1", "fleet-2", "fleet-3"].map(settings);
         let mut workers = join_all(settings.iter().map(start)).await;
         let ids: Vec<_> = workers.iter().map(|worker| worker.service()).collect();
         join_all(ids.iter().map(|id| found(&hypha.user, id))).await;

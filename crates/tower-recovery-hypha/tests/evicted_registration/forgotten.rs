@@ -1,4 +1,4 @@
-//! Another client unregisters the worker's services: nobody tells the worker.
+//! Another client unregisters the worker's services, and nobody tells the probe: a registry that forgets says nothing either.
 
 use tokio::time::Instant;
 use tower_recovery::registration::{Presence, Registrar};
@@ -10,10 +10,10 @@ use crate::support::{Hypha, REPAIRED_WITHIN, Settings, Work, echo, entries, foun
 async fn a_service_that_was_unregistered_is_found_again_within_an_interval() {
     within(async {
         let Some(hypha) = Hypha::shared().await else { return };
-        let mut worker = start(&Settings::of(&hypha.server, "forgotten")).await;
+        let mut worker = start(&Settings::of(&hypha.server, "forgotten").untold()).await;
         let (peer, id) = (worker.peer(), worker.service());
         found(&hypha.user, &id).await;
-        // The worst time for it: the next look-up is an interval away.
+        // The worst time for it: the probe has just looked, and the next look-up is an interval away.
         worker.wait_until(|status| status.is_registered()).await;
 
         let evicted = Instant::now();

@@ -16,7 +16,8 @@ async fn a_server_that_is_frozen_for_longer_than_the_keep_alive_finds_the_worker
         let Some(hypha) = Hypha::start(HyphaServer::builder()).await else { return };
         let settings = Settings::of(&hypha.server, "patient");
         let builder = settings.builder().keep_alive(Duration::from_secs(1), Duration::from_secs(1));
-        let mut worker = start_with(builder.connect_timeout(Duration::from_secs(2)).connect().await.unwrap()).await;
+        let client = builder.connect_timeout(Duration::from_secs(2)).connect().await.unwrap();
+        let mut worker = start_with(client, settings.probing).await;
         let (peer, id) = (worker.peer(), worker.service());
         found(&hypha.user, &id).await;
         let mut status = worker.client.status();

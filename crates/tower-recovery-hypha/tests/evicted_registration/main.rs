@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like the tests do")]
 
+mod announced;
 mod another;
 mod closing;
 mod duplicate;

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like the tests do")]
 
 mod admission;
+mod applications;
 mod failures;
 mod hypha;
 mod long_messages;

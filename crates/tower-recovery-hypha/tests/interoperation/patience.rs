@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tower_recovery_hypha::{Call, CallError, Value};
+use tower::Service;
+use tower_recovery::{Classify, Delivery};
+use tower_recovery_hypha::{Call, CallError, HyphaClassifier, PeerCall, Value};
 
 use crate::hypha::{echoing, map, probe, with_hypha};
 
@@ -88,6 +90,22 @@ async fn a_python_process_that_stands_still_shows_no_sign_of_life_and_the_call_t
         let error = service.call_method(Call::new("freeze").arg(30)).await.unwrap_err();
         assert!(matches!(error, CallError::TimedOut { silent } if silent == limit), "{error:?}");
         frozen.kill();
+        client.close().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_call_of_a_client_that_never_was_times_out_as_one_that_may_have_been_executed() {
+    with_hypha(async |hypha| {
+        let limit = Duration::from_secs(1);
+        let client = hypha.builder("caller-of-nobody").answer_timeout(limit).connect().await.unwrap();
+        // The server passes on what is for one of whom it has never heard: it might be at another server of the same Redis.
+        let error =
+            client.clone().call(PeerCall::new("ws-user-root/nobody", "probe", Call::new("echo"))).await.unwrap_err();
+        assert!(matches!(error, CallError::TimedOut { silent } if silent == limit), "{error:?}");
+        let verdict = Classify::<Value>::error(&HyphaClassifier::new(), &error);
+        assert_eq!(verdict.delivery(), Some(Delivery::MaybeSent));
         client.close().await;
     })
     .await;

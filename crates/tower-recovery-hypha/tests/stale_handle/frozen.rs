@@ -52,7 +52,7 @@ impl Times {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reads_of_a_frozen_manager_in_public_move_on_when_they_suspect_it() {
     let times = Times::new();
-    let Some(world) = World::start_in_public("in-public", times.client()).await else { return };
+    let Some(world) = times.within(World::start_in_public("in-public", times.client())).await else { return };
     let suspecting =
         |recovery: HyphaRecovery| recovery.suspect_after(times.suspect_after).ping_timeout(times.ping_timeout);
     let (watched, took) = times.within(freeze(&world, &times, "in-public-books", suspecting)).await;
@@ -64,7 +64,7 @@ async fn reads_of_a_frozen_manager_in_public_move_on_when_they_suspect_it() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reads_of_a_frozen_manager_of_several_move_on_when_their_time_is_up() {
     let times = Times::new();
-    let Some(world) = World::start_abroad("frozen", times.client()).await else { return };
+    let Some(world) = times.within(World::start_abroad("frozen", times.client())).await else { return };
     let (watched, took) = times.within(freeze(&world, &times, "frozen-books", |recovery| recovery)).await;
     assert!(took >= times.answer_timeout, "{took:?}");
     assert_eq!(watched.suspected(), 0);

@@ -9,6 +9,7 @@ mod dead_peer;
 mod failed_resolve;
 mod frozen;
 mod killed_in_flight;
+mod restarted;
 mod same_id;
 mod selection;
 mod silence;

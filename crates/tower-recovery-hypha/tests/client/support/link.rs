@@ -232,6 +232,14 @@ impl Link {
         self.bytes(packed(&[event])).await;
     }
 
+    /// The event that a service was taken out of the registry: the server's own, or one of another client's making, which the server relays with whom it is from.
+    pub(crate) async fn service_removed(&mut self, id: &str, from: Option<&str>) {
+        let event = [("type", "service_removed".into()), ("to", "*".into()), ("data", map([("id", id.into())]))];
+        let from = from.map(|from| ("from", Value::from(from)));
+        let fields = event.into_iter().chain(from).map(|(name, value)| (Value::from(name), value));
+        self.bytes(packed(&[Value::Map(fields.collect())])).await;
+    }
+
     /// A call of the peer's, and how the client answers it.
     pub(crate) async fn ask(&mut self, from: &str, method: &str, args: Vec<Value>) -> Frame {
         self.call(from, method, "asked", args).await;

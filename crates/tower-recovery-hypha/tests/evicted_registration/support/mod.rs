@@ -14,7 +14,7 @@ use tower_recovery_test::hypha::{HyphaServer, HyphaServerBuilder, PythonPeer};
 
 pub(crate) use self::{
     found::{entries, found, gone},
-    worker::{Settings, Work, Worker, echo, probe, service, start, start_with},
+    worker::{Probing, Settings, Work, Worker, echo, probe, service, start, start_with},
 };
 
 /// How often a probe asks.

@@ -11,7 +11,7 @@ use std::{
 use tokio::{sync::watch, time::timeout};
 use tower_recovery_test::process::Process;
 
-use super::{Settings, start};
+use super::{Probing, Settings, start};
 
 const SETTINGS: [&str; 3] = ["WORKER_URL", "WORKER_TOKEN", "WORKER_CLIENT_ID"];
 const CONFIRMED: &str = "confirmed rebuilds: ";
@@ -25,7 +25,7 @@ async fn the_worker_of_another_test_runs() {
         let _ = io::stdin().read_to_end(&mut Vec::new());
         std::process::exit(0);
     });
-    let mut worker = start(&Settings { url, token, client_id }).await;
+    let mut worker = start(&Settings { url, token, client_id, probing: Probing::default() }).await;
     loop {
         println!("{CONFIRMED}{}", worker.monitor.status().confirmed);
         worker.monitor.changed().await.expect("the probe runs");

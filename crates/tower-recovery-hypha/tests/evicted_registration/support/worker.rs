@@ -21,12 +21,34 @@ pub(crate) struct Settings {
     pub(crate) url: String,
     pub(crate) token: String,
     pub(crate) client_id: String,
+    pub(crate) probing: Probing,
+}
+
+/// When a worker's probe looks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Probing {
+    pub(crate) interval: Duration,
+    /// Whether the client tells it what it notices: without that it looks once an interval, and nothing else has it look.
+    pub(crate) is_told: bool,
+}
+
+impl Default for Probing {
+    fn default() -> Self {
+        Self { interval: INTERVAL, is_told: true }
+    }
 }
 
 impl Settings {
     /// In the workspace of root.
     pub(crate) fn of(server: &HyphaServer, client_id: &str) -> Self {
-        Self { url: server.url(), token: server.token().into(), client_id: client_id.into() }
+        let (url, token) = (server.url(), server.token().into());
+        Self { url, token, client_id: client_id.into(), probing: Probing::default() }
+    }
+
+    /// The probe is told nothing.
+    pub(crate) fn untold(mut self) -> Self {
+        self.probing.is_told = false;
+        self
     }
 
     pub(crate) async fn connect(&self) -> HyphaClient {
@@ -48,7 +70,7 @@ pub(crate) struct Worker {
     pub(crate) client: HyphaClient,
     pub(crate) monitor: RegistrationMonitor,
     pub(crate) work: Work,
-    /// The probe, and what tells it of disconnects.
+    /// The probe, and what tells it of disconnects and removals.
     pub(crate) tasks: JoinSet<()>,
 }
 
@@ -100,18 +122,20 @@ impl Worker {
 
 /// Connects it, offers its service, and begins to probe.
 pub(crate) async fn start(settings: &Settings) -> Worker {
-    start_with(settings.connect().await).await
+    start_with(settings.connect().await, settings.probing).await
 }
 
 /// The same over this client.
-pub(crate) async fn start_with(client: HyphaClient) -> Worker {
+pub(crate) async fn start_with(client: HyphaClient, probing: Probing) -> Worker {
     let work = Work::default();
     client.offer(service(&work)).await.unwrap();
     let (registrar, connection) = HyphaRegistrar::new(client.clone());
-    let probe = probe(registrar).connection(connection).build().unwrap();
+    let probe = probe(registrar).interval(probing.interval).connection(connection).build().unwrap();
     let monitor = probe.monitor();
     let mut tasks = JoinSet::new();
-    tasks.spawn(client.report_to(probe.monitor()));
+    if probing.is_told {
+        tasks.spawn(client.report_to(probe.monitor()));
+    }
     tasks.spawn(async {
         probe.run().await;
     });

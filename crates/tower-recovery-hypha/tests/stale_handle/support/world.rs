@@ -64,6 +64,25 @@ impl World {
         Some(Self { workspace: "public".to_owned(), token: None, ..world })
     }
 
+    /// All are in the workspace of root, on a server of this test's own, which it may kill.
+    ///
+    /// To a server that has started anew nobody has left: what is sent to a client that is not there again is told by its silence.
+    pub(crate) async fn start_alone(name: &'static str) -> Option<Self> {
+        let server = Arc::new(HyphaServer::start().await?);
+        let builder = HyphaClient::builder(server.url()).token(server.token());
+        let worker = builder.reconnect_pause(Duration::from_millis(50), Duration::from_millis(500));
+        // A server that starts anew beside other work takes its time.
+        let worker = worker.connection_wait(Duration::from_secs(30)).answer_timeout(Duration::from_secs(3));
+        let worker = worker.connect().await.unwrap();
+        let (workspace, token) = (worker.workspace().unwrap().to_string(), Some(server.token().to_owned()));
+        Some(Self { server, name, workspace, token, at_home: worker.clone(), worker })
+    }
+
+    /// The server, which other tests use too unless the test is alone.
+    pub(crate) fn server(&self) -> &HyphaServer {
+        &self.server
+    }
+
     /// A client of this crate that nobody knows, in a workspace of its own.
     pub(crate) async fn anonymous(&self) -> HyphaClient {
         HyphaClient::builder(self.server.url()).connect().await.unwrap()
