@@ -68,6 +68,18 @@ async fn a_call_that_the_server_has_is_maybe_sent_when_the_connection_is_cut() {
     assert!(link.frames_until_now().await.is_empty(), "it is not sent again");
 }
 
+/// More than what the sockets hold, and there before the client comes to write.
+#[tokio::test]
+async fn a_call_that_the_server_has_is_maybe_sent_while_others_are_still_being_written() {
+    let (_server, mut link, client) = connected().await;
+    let put = |number| Call::new("put").arg(number).arg(Value::Binary(vec![0; 250 * 1024]));
+    let mut calls: Vec<_> = (0..100_usize).map(|number| call(&client, put(number))).collect();
+    let first = link.frame("services.store.put").await.arg(0).as_u64().unwrap();
+    drop(link);
+    let lost = error(calls.swap_remove(first as usize)).await;
+    assert!(matches!(lost, CallError::ConnectionLost { .. }) && !lost.is_send_side(), "{lost:?}");
+}
+
 #[tokio::test]
 async fn a_call_that_waits_for_a_connection_is_sent_once_over_the_next() {
     let (server, link, client) = connected().await;
