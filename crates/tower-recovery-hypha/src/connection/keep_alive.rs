@@ -1,6 +1,7 @@
 //! Whether the other end is still there, and the token for coming back.
 
 use std::{
+    convert::Infallible,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -55,8 +56,12 @@ pub(super) async fn keep_alive(
     }
 }
 
-/// Asks for a new token for coming back, in time before the old one ends. Never ends.
-pub(super) async fn refresh_token(texts: mpsc::Sender<Message>, interval: Duration, life_seconds: Option<f64>) {
+/// Asks for a new token for coming back, in time before the old one ends.
+pub(super) async fn refresh_token(
+    texts: mpsc::Sender<Message>,
+    interval: Duration,
+    life_seconds: Option<f64>,
+) -> Infallible {
     let half_a_life = life_seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds / 2.0).ok());
     let interval = half_a_life.map_or(interval, |half| half.min(interval)).max(Duration::from_secs(1));
     loop {
@@ -113,7 +118,7 @@ mod tests {
             let (texts, mut sent) = mpsc::channel(8);
             let began = Instant::now();
             tokio::select! {
-                () = refresh_token(texts, Duration::from_secs(7200), life) => {}
+                never = refresh_token(texts, Duration::from_secs(7200), life) => match never {},
                 text = sent.recv() => assert!(text.is_some()),
             }
             assert_eq!(began.elapsed(), Duration::from_secs(after), "{life:?}");

@@ -57,7 +57,7 @@ pub(super) async fn run(
         reason = read(shared, &mut stream) => Ended::Lost(reason),
         error = write(shared, &admission.manager, &mut sink, outbox, &mut to_write) => Ended::Lost(error.to_string().into()),
         reason = keep_alive(&shared.heard, texts.clone(), settings.ping_interval, settings.ping_timeout) => Ended::Lost(reason),
-        () = refresh_token(texts, settings.token_refresh_interval, admission.token_life_seconds) => Ended::Closed,
+        never = refresh_token(texts, settings.token_refresh_interval, admission.token_life_seconds) => match never {},
         error = begun => Ended::Unregistered(error),
         () = shared.own_connection_closed.notified() => Ended::Lost("the server has closed its end, though the socket is open".into()),
         () = unwanted => Ended::Closed,
