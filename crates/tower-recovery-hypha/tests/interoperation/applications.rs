@@ -18,7 +18,7 @@ const STORE: &str = "from hypha_rpc import connect_to_server\n\
                      \x20   return info['id']\n";
 
 #[tokio::test]
-async fn rust_finds_what_a_python_application_offers_by_its_name_alone() {
+async fn rust_finds_the_service_of_a_python_application_and_under_no_other_applications_name() {
     with_hypha(async |hypha| {
         let config = map([
             ("server_url", hypha.server.url().into()),
@@ -55,7 +55,7 @@ async fn rust_finds_what_a_python_application_offers_by_its_name_alone() {
 }
 
 #[tokio::test]
-async fn python_finds_what_a_rust_application_offers_by_its_name_alone() {
+async fn python_finds_the_service_of_a_rust_application_and_under_no_other_applications_name() {
     with_hypha(async |hypha| {
         let client = hypha.builder("mine-1").app_id("mine").connect().await.unwrap();
         client.offer(echoing("offered")).await.unwrap();
