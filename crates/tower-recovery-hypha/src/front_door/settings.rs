@@ -127,6 +127,9 @@ impl HyphaRecovery {
     }
 
     /// Who sells the permits for repeats; to share one with other stacks, give each a clone of an `Arc` of it. Default: a [`ShareBudget`](tower_recovery::ShareBudget) of this stack's own.
+    ///
+    /// After a restart of its server Hypha remembers nobody: until a callee is back, it swallows what is sent to it, and a read may need one repeat for the lost connection, which is swallowed, and one more. Where more
+    /// reads are in flight than the budget has in reserve, some of them end by it then.
     pub fn budget(mut self, budget: impl RetryBudget + 'static) -> Self {
         self.budget = Some(Arc::new(budget));
         self
