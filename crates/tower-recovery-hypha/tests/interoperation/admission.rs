@@ -1,6 +1,6 @@
 //! Who is let in, and as what.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use tower_recovery_hypha::{Call, CallError, ConnectError, HyphaClient, HyphaClientBuilder, StartError, Value};
 
@@ -63,7 +63,7 @@ async fn a_token_that_is_none_or_has_expired_is_not_accepted() {
     with_hypha(async |hypha| {
         let root = hypha.client("expiry").await;
         let expired = hypha.token(&root, "ws-user-root", &[("expires_in", 1.into())]).await;
-        tokio::time::sleep(Duration::from_secs(2)).await;
+        hypha.until_expired(&expired).await;
         let altered = format!("{}x", hypha.token(&root, "ws-user-root", &[]).await);
         for (what, token) in [("garbage", "garbage"), ("dots", "a.b.c"), ("expired", &expired), ("altered", &altered)] {
             let builder = HyphaClient::builder(hypha.server.url()).client_id("refused").workspace("ws-user-root");

@@ -6,7 +6,9 @@ use std::{
 };
 
 use tokio::{sync::Mutex, time::timeout};
-use tower_recovery_hypha::{Call, HyphaClient, HyphaClientBuilder, LocalService, RemoteService, Value, Visibility};
+use tower_recovery_hypha::{
+    Call, ConnectError, HyphaClient, HyphaClientBuilder, LocalService, RemoteService, StartError, Value, Visibility,
+};
 use tower_recovery_test::hypha::{HyphaServer, PythonPeer};
 
 const TEST_WITHIN: Duration = Duration::from_secs(60);
@@ -70,6 +72,18 @@ impl Hypha {
         let config = map(workspace.into_iter().chain(config.iter().cloned()));
         let token = giver.manager(Call::new("generate_token").arg(config)).await.unwrap();
         token.as_str().unwrap().to_owned()
+    }
+
+    /// Waits until a token of root's workspace has expired: until nobody is let in by it.
+    pub(crate) async fn until_expired(&self, token: &str) {
+        let connect = || HyphaClient::builder(self.server.url()).workspace("ws-user-root").token(token).connect();
+        loop {
+            match connect().await {
+                Ok(client) => client.close().await,
+                Err(StartError::Connect(error)) if matches!(*error, ConnectError::Unauthenticated { .. }) => return,
+                Err(error) => panic!("{error:?}"),
+            }
+        }
     }
 }
 

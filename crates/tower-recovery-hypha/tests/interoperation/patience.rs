@@ -27,6 +27,7 @@ async fn rust_has_more_time_than_the_python_caller_waits_if_it_shows_that_it_liv
     with_hypha(async |hypha| {
         let client = hypha.client("slow").await;
         let service = echoing("slow").method("slow", |_| async {
+            // What is tested is that this may take longer than the caller's 2 s.
             tokio::time::sleep(Duration::from_secs(5)).await;
             Ok(Value::from("done"))
         });

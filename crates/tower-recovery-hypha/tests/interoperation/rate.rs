@@ -72,6 +72,7 @@ async fn a_client_that_sends_all_that_it_may_still_answers_pings_and_shows_that_
     with_hypha(async |hypha| {
         let busy = hypha.builder("busy").pace(200, 50).connect().await.unwrap();
         let service = echoing("busy").method("slow", |_| async {
+            // Ends in the middle of the others, which take some 7 s by the pace.
             tokio::time::sleep(Duration::from_secs(1)).await;
             Ok(Value::from("done"))
         });

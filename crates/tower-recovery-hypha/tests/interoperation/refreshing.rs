@@ -26,8 +26,9 @@ async fn a_client_comes_back_by_a_refreshed_token_when_the_others_have_expired()
         client.offer(echoing("refreshed")).await.unwrap();
         let probe = probe(&client).await;
 
-        // The token of the user, and the one of the first connection, are good for nothing by then.
-        tokio::time::sleep(life + Duration::from_secs(1)).await;
+        // Younger than the token of the user and the one of the first connection, and as long-lived: when it is good for nothing, so are they.
+        let younger = hypha.token(&root, "ws-user-root", &[("expires_in", life.as_secs().into())]).await;
+        hypha.until_expired(&younger).await;
         let forwarded = proxy.forwarded(Direction::ToClient);
         proxy.wait_until_forwarded(Direction::ToClient, forwarded + 100).await;
         let mut status = client.status();
